@@ -1,0 +1,38 @@
+# Two commands are enough for a newcomer: `make demo` and `make test`.
+# Each makes its own virtual environment in .venv and installs what it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench docs clean help
+
+help: ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 13) else "lincat needs Python 3.11 to 3.13, this is %d.%d: run make PYTHON=python3.12" % v)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+demo: $(READY) ## solve the paper's process exactly and draw its return distributions
+	$(BIN)/lincat solve paper --intervals 30 --out demo --force
+
+test: lint docs ## everything that CI runs: lint, types, layers, docs, tests
+	$(BIN)/pytest -n auto
+
+lint: $(READY) ## ruff, mypy --strict, import layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## the speed bars, as ratios measured in one run
+	$(BIN)/python -m benchmarks
+
+docs: $(READY) ## the documentation, as HTML in docs/_build
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,0 +1,180 @@
+"""Checks of what users pass in, each failing with one line: argument, expected, got, remedy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from lincat._typing import ArrayLike, FeatureMatrix, FloatArray, IntArray
+
+__all__ = [
+    "InvalidInputError",
+    "check_array",
+    "check_choice",
+    "check_discounts",
+    "check_features",
+    "check_gamma",
+    "check_indices",
+    "check_integer",
+    "check_levels",
+    "check_number",
+    "check_probability_groups",
+    "fail",
+]
+
+
+class InvalidInputError(ValueError):
+    """Something that the user passed in cannot be used; the message is one line."""
+
+
+def fail(argument: str, expected: str, got: object, remedy: str = "") -> InvalidInputError:
+    """Build the error: ``raise fail("gamma", "a number in [0, 1)", 1.2)``."""
+    text = f"{argument}: expected {expected}, got {got}"
+    return InvalidInputError(f"{text}; {remedy}" if remedy else text)
+
+
+def _show(value: Any) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def check_number(
+    value: Any,
+    argument: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    low_open: bool = False,
+    high_open: bool = False,
+) -> float:
+    """Return ``value`` as a finite float within the given interval."""
+    opening, closing = "(" if low_open or low == -math.inf else "[", ")" if high_open else "]"
+    if low == -math.inf and high == math.inf:
+        expected = "a finite number"
+    elif high == math.inf:
+        expected = f"a finite number {'above' if low_open else 'of at least'} {low:g}"
+    else:
+        expected = f"a number in {opening}{low:g}, {high:g}{closing}"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise fail(argument, expected, _show(value)) from None
+    inside = (number > low if low_open else number >= low) and (
+        number < high if high_open else number <= high
+    )
+    if not math.isfinite(number) or not inside:
+        raise fail(argument, expected, _show(value))
+    return number
+
+
+def check_gamma(gamma: Any) -> float:
+    """Return the discount factor, a number in [0, 1)."""
+    return check_number(gamma, "gamma", low=0.0, high=1.0, high_open=True)
+
+
+def check_integer(value: Any, argument: str, *, low: int) -> int:
+    """Return ``value`` as an int of at least ``low``."""
+    expected = f"an integer of at least {low}"
+    if isinstance(value, bool | np.bool_):
+        raise fail(argument, expected, _show(value))
+    try:
+        integer = int(value)
+        exact = integer == value
+    except (TypeError, ValueError, OverflowError):
+        raise fail(argument, expected, _show(value)) from None
+    if not exact or integer < low:
+        raise fail(argument, expected, _show(value))
+    return integer
+
+
+def check_choice(value: Any, argument: str, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if value not in choices:
+        raise fail(argument, "one of " + ", ".join(map(repr, choices)), _show(value))
+    return str(value)
+
+
+def check_array(
+    value: ArrayLike, argument: str, *, shape: tuple[int | None, ...] | None = None
+) -> FloatArray:
+    """Return ``value`` as a contiguous float64 array of finite numbers.
+
+    ``shape`` holds a length for each axis, or None where any length will do.
+    """
+    try:
+        array = np.ascontiguousarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise fail(argument, "an array of numbers", _show(value)) from None
+    array = array.reshape(np.shape(value))  # ascontiguousarray turns a scalar into one row
+    if shape is not None:
+        fits = array.ndim == len(shape) and all(
+            want is None or want == have for want, have in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            raise fail(argument, f"an array of shape ({wanted})", f"shape {array.shape}")
+    if not np.isfinite(array).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        place = f"{array[where]} at index {where[0] if len(where) == 1 else where}"
+        raise fail(argument, "finite numbers", place if where else array[where])
+    return array
+
+
+def check_indices(value: ArrayLike, argument: str, *, length: int | None = None) -> IntArray:
+    """Return ``value`` as a one-dimensional array of indices, 0 or more."""
+    array = check_array(value, argument, shape=(length,))
+    rounded = array.astype(np.int64)
+    bad = np.flatnonzero((rounded != array) | (rounded < 0))
+    if bad.size:
+        i = int(bad[0])
+        raise fail(argument, "integers of at least 0", f"{array[i]:g} at index {i}")
+    return rounded
+
+
+def check_levels(value: ArrayLike, argument: str, *, zero: bool) -> FloatArray:
+    """Return probability levels in (0, 1], or [0, 1] where zero makes sense."""
+    array = check_array(value, argument)
+    inside = (array >= 0.0 if zero else array > 0.0) & (array <= 1.0)
+    if not inside.all():
+        got = float(array[~inside].ravel()[0])
+        raise fail(argument, f"levels in {'[' if zero else '('}0, 1]", f"{got:g}")
+    return array
+
+
+def check_discounts(value: ArrayLike, argument: str, n: int) -> FloatArray:
+    """Return n discounts in [0, 1]; a single number serves for all."""
+    array = np.broadcast_to(check_array(value, argument), (n,)) if np.ndim(value) == 0 else value
+    array = check_array(array, argument, shape=(n,))
+    if not ((array >= 0.0) & (array <= 1.0)).all():
+        bad = int(np.flatnonzero((array < 0.0) | (array > 1.0))[0])
+        raise fail(argument, "discounts in [0, 1]", f"{array[bad]:g} at index {bad}")
+    return array
+
+
+def check_features(Phi: Any, argument: str, *, rows: int) -> FeatureMatrix:
+    """Return features as a float64 array, or CSR matrix, with one row per state."""
+    if scipy.sparse.issparse(Phi):
+        matrix = scipy.sparse.csr_array(Phi, dtype=np.float64)
+        if matrix.shape[0] != rows:
+            raise fail(argument, f"{rows} rows, one per state", f"shape {matrix.shape}")
+        check_array(matrix.data, f"{argument}.data")
+        return matrix
+    return check_array(Phi, argument, shape=(rows, None))
+
+
+def check_probability_groups(
+    probability: FloatArray, sums: FloatArray, argument: str, group: str
+) -> None:
+    """Check probabilities to be non-negative and to sum to one in every group."""
+    negative = np.flatnonzero(probability < 0.0)
+    if negative.size:
+        i = int(negative[0])
+        raise fail(argument, "probabilities of at least 0", f"{probability.flat[i]:g} at index {i}")
+    # 1e-8 lets through tables printed with nine digits, and nothing that changes an answer.
+    off = np.flatnonzero(np.abs(sums - 1.0) > 1e-8)
+    if off.size:
+        i = int(off[0])
+        raise fail(argument, f"a sum of 1 for every {group}", f"{sums[i]:.12g} for {group} {i}")

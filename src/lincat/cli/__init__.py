@@ -1,0 +1,1 @@
+"""The ``lincat`` command: thin commands over the library."""

@@ -1,0 +1,1 @@
+"""The paper's objects: grids, projections, Bellman targets, distributions, distances, risk."""

@@ -1,0 +1,209 @@
+"""Return distributions of n states on one grid: the only thing that flows out of lincat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from lincat._typing import ArrayLike, FloatArray
+from lincat._validation import check_array, check_integer, check_levels, check_number, fail
+from lincat.core import risk
+from lincat.core.grid import Grid
+from lincat.core.representation import cdf_from_pmf, pmf_from_cdf
+
+__all__ = ["ReturnDistribution"]
+
+
+class ReturnDistribution:
+    """The laws of the return from n states, as CDF values on a grid.
+
+    Parameters
+    ----------
+    cdf : array of shape (n, K), or (K,) for one state
+        CDF values at the first K atoms; at the last one the CDF is 1. Learned laws may be signed:
+        not monotone, or outside [0, 1]; ``negative_mass`` measures it, ``proper()`` mends it.
+    grid : Grid
+
+    Notes
+    -----
+    A scalar argument gives one number per state, shape (n,); m of them give shape (n, m).
+
+    Examples
+    --------
+    >>> from lincat import Grid, ReturnDistribution
+    >>> dist = ReturnDistribution([[0.25, 0.5, 0.75]], Grid(0.0, 3.0, intervals=3))
+    >>> dist.mean(), dist.variance()
+    (array([1.5]), array([1.25]))
+    >>> dist.quantile(0.3), dist.cvar(0.3)
+    (array([1.]), array([0.16666667]))
+    >>> dist.probability_below(1.0), dist.cdf(1.0)
+    (array([0.25]), array([0.5]))
+    """
+
+    def __init__(self, cdf: ArrayLike, grid: Grid) -> None:
+        if not isinstance(grid, Grid):
+            raise fail("grid", "a lincat.Grid", type(grid).__name__)
+        values = check_array(cdf, "cdf")
+        if values.ndim == 1:
+            values = values[None, :]
+        self._cdf = check_array(values, "cdf", shape=(None, grid.intervals)).copy()
+        self._cdf.flags.writeable = False
+        self._grid = grid
+
+    @classmethod
+    def from_pmf(cls, pmf: ArrayLike, grid: Grid) -> ReturnDistribution:
+        """Build the laws from masses at all K + 1 atoms, shape (n, K + 1)."""
+        return cls(cdf_from_pmf(pmf), grid)
+
+    @property
+    def grid(self) -> Grid:
+        """The grid that carries the laws."""
+        return self._grid
+
+    @property
+    def cdf_values(self) -> FloatArray:
+        """CDF values at the first K atoms, shape (n, K), read-only."""
+        return self._cdf
+
+    @property
+    def pmf(self) -> FloatArray:
+        """The masses of all K + 1 atoms, shape (n, K + 1); negative where the law is signed."""
+        return pmf_from_cdf(self._cdf)
+
+    def __len__(self) -> int:
+        return len(self._cdf)
+
+    def __getitem__(self, states: Any) -> ReturnDistribution:
+        return ReturnDistribution(self._cdf[states], self._grid)
+
+    def __repr__(self) -> str:
+        return f"ReturnDistribution({len(self)} states, {self._grid})"
+
+    def mean(self) -> FloatArray:
+        """Return E[G]."""
+        return risk.mean(self._cdf, self._grid)
+
+    def variance(self) -> FloatArray:
+        """Return the variance of G; can be negative for a signed law."""
+        return risk.variance(self._cdf, self._grid)
+
+    def std(self) -> FloatArray:
+        """Return the standard deviation of G; 0 where a signed law has no positive variance."""
+        return np.sqrt(np.maximum(self.variance(), 0.0))
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """Return P(G <= x)."""
+        return self._map(risk.cdf_at, check_array(x, "x"))
+
+    def probability_below(self, threshold: ArrayLike) -> FloatArray:
+        """Return P(G < threshold): with the loss that ruins as threshold, the chance of ruin."""
+        return self._map(risk.probability_below, check_array(threshold, "threshold"))
+
+    def quantile(self, q: ArrayLike) -> FloatArray:
+        """Return the smallest atom x with P(G <= x) >= q (to 1e-12), for q in (0, 1]."""
+        return self._map(risk.quantile, check_levels(q, "q", zero=False))
+
+    def cvar(self, level: ArrayLike) -> FloatArray:
+        """Return the mean of the worst ``level`` share of returns (lower tail)."""
+        return self.expected_shortfall(level, tail="lower")
+
+    def expected_shortfall(self, level: ArrayLike, *, tail: str = "lower") -> FloatArray:
+        """Return the mean of the lowest (or highest) ``level`` share of returns.
+
+        The atom at the quantile is split, so that exactly ``level`` of the mass is averaged.
+
+        Examples
+        --------
+        >>> from lincat import Grid, ReturnDistribution
+        >>> coin = ReturnDistribution([0.5], Grid(0.0, 1.0, intervals=1))
+        >>> coin.expected_shortfall(0.8), coin.expected_shortfall(0.8, tail="upper")
+        (array([0.375]), array([0.625]))
+        """
+        if tail not in ("lower", "upper"):
+            raise fail("tail", "'lower' or 'upper'", repr(tail))
+        levels = check_levels(level, "level", zero=False)
+        return self._map(risk.expected_shortfall, levels, upper=tail == "upper")
+
+    def entropic(self, aversion: float) -> FloatArray:
+        """Return the certainty equivalent −(1/β) log E[exp(−βG)] at risk aversion β.
+
+        Below the mean for β > 0, above it for β < 0 (seeking risk), the mean itself at β = 0.
+        """
+        return risk.entropic(self._cdf, self._grid, check_number(aversion, "aversion"))
+
+    def spectral(self, cumulative_spectrum: Callable[[FloatArray], FloatArray]) -> FloatArray:
+        """Return a spectral risk measure, the integral of the quantile function against Ψ.
+
+        Parameters
+        ----------
+        cumulative_spectrum : callable
+            Ψ, an increasing function on [0, 1] with Ψ(0) = 0 and Ψ(1) = 1, applied elementwise:
+            the weight that the worst u share of returns gets, i.e. the integral of the spectrum.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lincat import Grid, ReturnDistribution
+        >>> coin = ReturnDistribution([0.5], Grid(0.0, 1.0, intervals=1))
+        >>> coin.spectral(lambda u: np.sqrt(u))  # looks hard at the worst
+        array([0.29289322])
+        """
+        mesh = np.linspace(0.0, 1.0, 1025)
+        weight = np.asarray(cumulative_spectrum(mesh), dtype=np.float64)
+        proper = weight.shape == mesh.shape and (
+            abs(weight[0]) <= 1e-12
+            and abs(weight[-1] - 1.0) <= 1e-12
+            and bool((np.diff(weight) >= -1e-12).all())
+        )
+        if not proper:
+            raise fail(
+                "cumulative_spectrum",
+                "an increasing function with Psi(0) = 0 and Psi(1) = 1",
+                f"Psi(0) = {weight.flat[0]:g}, Psi(1) = {weight.flat[-1]:g}"
+                + (" or decreasing in between" if weight.size > 1 else ""),
+                "integrate the spectrum from 0",
+            )
+        return risk.spectral(self._cdf, self._grid, cumulative_spectrum)
+
+    def sample(self, n: int, *, seed: int | np.random.Generator = 0) -> FloatArray:
+        """Draw n returns for each state, shape (states, n), through the quantile function."""
+        n = check_integer(n, "n", low=0)
+        if not isinstance(seed, np.random.Generator):
+            seed = np.random.Generator(np.random.Philox(check_integer(seed, "seed", low=0)))
+        uniform = 1.0 - seed.random((len(self), n))  # in (0, 1], where quantiles live
+        return risk.draw(self._cdf, self._grid, uniform)
+
+    @property
+    def negative_mass(self) -> FloatArray:
+        """The total of the negative masses of each law, as a number >= 0; 0 for a proper law."""
+        return np.maximum(-self.pmf, 0.0).sum(axis=1)
+
+    def proper(self) -> ReturnDistribution:
+        """Return the nearest proper laws: the L2-nearest CDFs that increase within [0, 1].
+
+        Examples
+        --------
+        >>> from lincat import Grid, ReturnDistribution
+        >>> signed = ReturnDistribution([-0.1, 0.6, 0.4, 1.1], Grid(0.0, 4.0, intervals=4))
+        >>> signed.negative_mass
+        array([0.4])
+        >>> signed.proper().cdf_values
+        array([[0. , 0.5, 0.5, 1. ]])
+        """
+        values = self._cdf.copy()
+        for i in np.flatnonzero((np.diff(values, axis=1) < 0.0).any(axis=1)):
+            values[i] = isotonic_regression(values[i]).x
+        # The nearest increasing sequence within [0, 1] is the nearest increasing one, clipped.
+        return ReturnDistribution(np.clip(values, 0.0, 1.0), self._grid)
+
+    def _map(
+        self, measure: Callable[..., FloatArray], argument: FloatArray, **options: Any
+    ) -> FloatArray:
+        """Apply a measure with m arguments; a scalar argument drops the second axis."""
+        if argument.ndim > 1:
+            raise fail("argument", "a number or a list of numbers", f"shape {argument.shape}")
+        table = measure(self._cdf, self._grid, np.atleast_1d(argument), **options)
+        return table[:, 0] if argument.ndim == 0 else table

@@ -1,0 +1,50 @@
+"""Drawing transitions from a table of outcomes, by inverse transform.
+
+The uniforms come from outside, one per draw, so a seed fixes the sample whatever the machine, and
+two processes driven by the same uniforms are coupled (common random numbers).
+"""
+
+import numba
+import numpy as np
+
+__all__ = ["draw_outcomes", "walk"]
+
+
+@numba.njit(cache=True)
+def _search(cumulative, start, stop, uniform):
+    """The first index in start..stop - 1 whose cumulative probability exceeds ``uniform``."""
+    low, high = start, stop - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cumulative[middle] > uniform:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@numba.njit(cache=True)
+def draw_outcomes(out, state, offsets, cumulative, uniform):
+    """out[i] = the outcome drawn for state[i]: independent (generative) transitions."""
+    for i in range(out.shape[0]):
+        s = state[i]
+        out[i] = _search(cumulative, offsets[s], offsets[s + 1], uniform[i])
+
+
+@numba.njit(cache=True)
+def walk(
+    out, start, offsets, cumulative, next_state, terminated, initial_cumulative, uniform, restart
+):
+    """out[i] = the i-th outcome of one walk from ``start``; an ended episode starts afresh.
+
+    Returns the state after the last transition, from which the walk can go on.
+    """
+    s = np.int64(start)
+    for i in range(out.shape[0]):
+        j = _search(cumulative, offsets[s], offsets[s + 1], uniform[i])
+        out[i] = j
+        if terminated[j]:
+            s = np.int64(_search(initial_cumulative, 0, initial_cumulative.shape[0], restart[i]))
+        else:
+            s = next_state[j]
+    return s

@@ -1,0 +1,410 @@
+"""Finite processes: a Markov decision process, and what a policy makes of it.
+
+Both are *tables of outcomes*. One outcome of a Markov reward process is a row
+
+    (state, reward, next_state, probability given the state, terminated),
+
+so rewards may be random, and may depend on where the process goes. ``terminated`` marks outcomes
+that end the episode: nothing follows, the discount is 0, and a stream of experience starts afresh
+from the ``initial`` distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from lincat import kernels
+from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from lincat._validation import (
+    check_array,
+    check_choice,
+    check_indices,
+    check_integer,
+    check_probability_groups,
+    fail,
+)
+from lincat.processes.stationary import stationary_distribution
+
+__all__ = ["FiniteMDP", "MarkovRewardProcess", "StateTransitions"]
+
+
+class StateTransitions(NamedTuple):
+    """Sampled transitions between state numbers, each field an array of shape (n,)."""
+
+    state: IntArray
+    reward: FloatArray
+    next_state: IntArray
+    terminated: BoolArray
+
+
+class MarkovRewardProcess:
+    """A finite Markov reward process: what the return depends on once the policy is fixed.
+
+    Parameters
+    ----------
+    state, reward, next_state, probability : arrays of shape (n,)
+        One row per outcome; probabilities are *given the state*, and sum to 1 for every state.
+    terminated : array of bool, shape (n,), optional
+        Outcomes that end the episode.
+    terminal : list of states, optional
+        States that end the episode when entered; they need no outcomes of their own.
+    initial : array of shape (S,), optional
+        Where an episode starts; needed for the stationary distribution and for walks if anything
+        terminates.
+    n_states : int, optional
+        By default one more than the largest state mentioned.
+
+    Examples
+    --------
+    >>> from lincat import MarkovRewardProcess
+    >>> coin = MarkovRewardProcess(
+    ...     state=[0, 0], reward=[0.0, 1.0], next_state=[0, 0], probability=[0.5, 0.5])
+    >>> coin.n_states, coin.stationary
+    (1, array([1.]))
+    >>> coin.sample(5, seed=1).reward
+    array([1., 1., 0., 1., 0.])
+    """
+
+    def __init__(
+        self,
+        state: ArrayLike,
+        reward: ArrayLike,
+        next_state: ArrayLike,
+        probability: ArrayLike,
+        *,
+        terminated: ArrayLike | None = None,
+        terminal: ArrayLike = (),
+        initial: ArrayLike | None = None,
+        n_states: int | None = None,
+    ) -> None:
+        origin = check_indices(state, "state")
+        n = len(origin)
+        gain = check_array(reward, "reward", shape=(n,))
+        target = check_indices(next_state, "next_state", length=n)
+        chance = check_array(probability, "probability", shape=(n,))
+        ends = np.zeros(n, bool) if terminated is None else _check_flags(terminated, n)
+        absorbing = np.unique(check_indices(terminal, "terminal"))
+
+        mentioned = 1 + max((int(a.max(initial=-1)) for a in (origin, target, absorbing)))
+        self.n_states = (
+            mentioned if n_states is None else check_integer(n_states, "n_states", low=1)
+        )
+        if mentioned > self.n_states or n == 0:
+            raise fail(
+                "n_states", f"at least {max(mentioned, 1)}, the states mentioned", self.n_states
+            )
+
+        is_terminal = np.zeros(self.n_states, bool)
+        is_terminal[absorbing] = True
+        ends = ends | is_terminal[target]
+        # Nothing happens in a terminal state: it stays, for reward 0, and that is the end.
+        alive = ~is_terminal[origin]
+        origin = np.concatenate([origin[alive], absorbing])
+        target = np.concatenate([target[alive], absorbing])
+        gain = np.concatenate([gain[alive], np.zeros(len(absorbing))])
+        chance = np.concatenate([chance[alive], np.ones(len(absorbing))])
+        ends = np.concatenate([ends[alive], np.ones(len(absorbing), bool)])
+
+        sums = np.bincount(origin, chance, self.n_states)
+        check_probability_groups(chance, sums, "probability", "state")
+        order = np.lexsort((ends, target, gain, origin))
+        keys = (origin[order], gain[order], target[order], ends[order])
+        first = np.ones(len(order), bool)
+        first[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
+        chance = np.bincount(np.cumsum(first) - 1, chance[order])
+        kept = chance > 0.0
+        self.state, self.reward, self.next_state, self.terminated = (
+            key[first][kept] for key in keys
+        )
+        #: Probability of each outcome given its state, normalised to sum to one exactly.
+        self.probability: FloatArray = chance[kept] / sums[self.state]
+        #: Outcomes of state s are rows offsets[s]:offsets[s + 1].
+        self.offsets: IntArray = np.searchsorted(self.state, np.arange(self.n_states + 1))
+        self.initial: FloatArray | None = None
+        if initial is not None:
+            start = check_array(initial, "initial", shape=(self.n_states,))
+            check_probability_groups(start, np.array([start.sum()]), "initial", "distribution")
+            self.initial = start / start.sum()
+        for array in (self.state, self.reward, self.next_state, self.terminated, self.probability):
+            array.flags.writeable = False
+
+    @classmethod
+    def from_matrices(cls, P: Any, R: ArrayLike, **options: Any) -> MarkovRewardProcess:
+        """Build a process from a transition matrix and expected or per-transition rewards.
+
+        Parameters
+        ----------
+        P : array or sparse matrix of shape (S, S)
+            Transition probabilities, rows summing to 1.
+        R : array of shape (S,) or (S, S)
+            Reward for leaving a state, or for each transition.
+        **options
+            ``terminal``, ``initial`` as for the class.
+
+        Examples
+        --------
+        >>> from lincat import MarkovRewardProcess
+        >>> chain = MarkovRewardProcess.from_matrices([[0.9, 0.1], [0.5, 0.5]], [0.0, 1.0])
+        >>> chain.stationary
+        array([0.83333333, 0.16666667])
+        """
+        if not scipy.sparse.issparse(P):
+            dense = check_array(P, "P", shape=(None, None))
+            P = scipy.sparse.coo_array(dense)
+        S = P.shape[0]
+        if P.shape != (S, S):
+            raise fail("P", "a square matrix", f"shape {P.shape}")
+        entries = scipy.sparse.coo_array(P)
+        origin, target = entries.coords
+        rewards = check_array(R, "R")
+        if rewards.shape == (S,):
+            gain = rewards[origin]
+        elif rewards.shape == (S, S):
+            gain = rewards[origin, target]
+        else:
+            raise fail("R", f"shape ({S},) or ({S}, {S}) to match P", f"shape {rewards.shape}")
+        return cls(origin, gain, target, entries.data, n_states=S, **options)
+
+    def __repr__(self) -> str:
+        return f"MarkovRewardProcess({self.n_states} states, {len(self.state)} outcomes)"
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The smallest and the largest reward."""
+        return float(self.reward.min()), float(self.reward.max())
+
+    def discounts(self, gamma: float) -> FloatArray:
+        """Return the discount of each outcome: gamma, or 0 where the episode terminates."""
+        return np.where(self.terminated, 0.0, gamma)
+
+    def transition_matrix(self) -> scipy.sparse.csr_array:
+        """Return the chain of the states that a stream of experience visits, (S, S) sparse.
+
+        An outcome that ends the episode leads to a state drawn from ``initial``.
+        """
+        S = self.n_states
+        goes_on = ~self.terminated
+        chain = scipy.sparse.csr_array(
+            (self.probability[goes_on], (self.state[goes_on], self.next_state[goes_on])),
+            shape=(S, S),
+        )
+        if not self.terminated.any():
+            return chain
+        ending = np.bincount(self.state, self.probability * self.terminated, S)
+        restart = scipy.sparse.csr_array(ending[:, None]) @ scipy.sparse.csr_array(
+            self._initial_or_fail()[None, :]
+        )
+        return scipy.sparse.csr_array(chain + restart)
+
+    @cached_property
+    def stationary(self) -> FloatArray:
+        """The stationary distribution mu, shape (S,); an error unless it is unique and reached."""
+        return self.stationary_distribution()
+
+    def stationary_distribution(self, *, allow_periodic: bool = False) -> FloatArray:
+        """Return the long-run share of time spent in each state, shape (S,).
+
+        Transient states get 0. More than one closed class is an error, and so is a periodic one
+        unless ``allow_periodic``.
+        """
+        return stationary_distribution(self.transition_matrix(), allow_periodic=allow_periodic)
+
+    def sample(self, n: int, *, seed: int = 0, kind: str = "markov") -> StateTransitions:
+        """Draw n transitions.
+
+        Parameters
+        ----------
+        n : int
+        seed : int
+            Of a Philox generator: the same seed gives the same transitions on every machine.
+        kind : "markov" or "generative"
+            One walk, started in the stationary distribution (from ``initial`` if episodes end); or
+            independent transitions, each from a state drawn from the stationary distribution.
+
+        Returns
+        -------
+        StateTransitions
+            Arrays ``state``, ``reward``, ``next_state``, ``terminated`` of shape (n,).
+        """
+        n = check_integer(n, "n", low=0)
+        return next(self.stream(n, seed=seed, kind=kind), self._rows(np.empty(0, np.int64)))
+
+    def stream(
+        self, n: int, *, seed: int = 0, kind: str = "markov", chunk: int | None = None
+    ) -> Iterator[StateTransitions]:
+        """Yield the same n transitions as :meth:`sample`, in chunks, in bounded memory."""
+        n = check_integer(n, "n", low=0)
+        check_choice(kind, "kind", ("markov", "generative"))
+        size = max(n, 1) if chunk is None else check_integer(chunk, "chunk", low=1)
+        # One stream of random numbers per purpose, so that chunks of any size draw alike.
+        states, outcomes, restarts = (
+            np.random.Generator(np.random.Philox(s))
+            for s in np.random.SeedSequence(check_integer(seed, "seed", low=0)).spawn(3)
+        )
+        cumulative, restart_cumulative = self._cumulative, np.ones(1)
+        episodic = bool(self.terminated.any())
+        if episodic:
+            restart_cumulative = _cumulate(self._initial_or_fail())
+        start = 0
+        if kind == "generative" or not episodic:
+            state_cumulative = _cumulate(self.stationary)
+        if kind == "markov":
+            first = restart_cumulative if episodic else state_cumulative
+            start = int(np.searchsorted(first, states.random(), side="right"))
+        for begin in range(0, n, size):
+            m = min(size, n - begin)
+            index = np.empty(m, np.int64)
+            uniform = outcomes.random(m)
+            if kind == "generative":
+                drawn = np.searchsorted(state_cumulative, states.random(m), side="right")
+                kernels.sampling.draw_outcomes(index, drawn, self.offsets, cumulative, uniform)
+            else:
+                restart = restarts.random(m if episodic else 0)
+                start = kernels.sampling.walk(
+                    index,
+                    start,
+                    self.offsets,
+                    cumulative,
+                    self.next_state,
+                    self.terminated,
+                    restart_cumulative,
+                    uniform,
+                    restart,
+                )
+            yield self._rows(index)
+
+    def _rows(self, index: IntArray) -> StateTransitions:
+        return StateTransitions(
+            self.state[index], self.reward[index], self.next_state[index], self.terminated[index]
+        )
+
+    @cached_property
+    def _cumulative(self) -> FloatArray:
+        """Cumulative probabilities of the outcomes within each state."""
+        total = np.cumsum(self.probability)
+        before = np.concatenate([[0.0], total])[self.offsets[self.state]]
+        cumulative = total - before
+        cumulative[self.offsets[1:] - 1] = 1.0
+        return cumulative
+
+    def _initial_or_fail(self) -> FloatArray:
+        if self.initial is None:
+            raise fail(
+                "initial",
+                "a distribution of start states, because episodes end",
+                "none",
+                "pass initial= when you build the process",
+            )
+        return self.initial
+
+
+class FiniteMDP:
+    """A finite Markov decision process as a table of outcomes of (state, action).
+
+    Parameters
+    ----------
+    state, action, reward, next_state, probability : arrays of shape (n,)
+        One row per outcome; probabilities are given the state *and* the action.
+    terminated, terminal, initial, n_states
+        As for :class:`MarkovRewardProcess`.
+    n_actions : int, optional
+        By default one more than the largest action mentioned.
+
+    Examples
+    --------
+    >>> from lincat import FiniteMDP
+    >>> mdp = FiniteMDP(
+    ...     state=[0, 0], action=[0, 1], reward=[0.0, 1.0], next_state=[0, 0], probability=[1, 1])
+    >>> mdp.under([[0.25, 0.75]]).probability
+    array([0.25, 0.75])
+    """
+
+    def __init__(
+        self,
+        state: ArrayLike,
+        action: ArrayLike,
+        reward: ArrayLike,
+        next_state: ArrayLike,
+        probability: ArrayLike,
+        *,
+        terminated: ArrayLike | None = None,
+        terminal: ArrayLike = (),
+        initial: ArrayLike | None = None,
+        n_states: int | None = None,
+        n_actions: int | None = None,
+    ) -> None:
+        self.state = check_indices(state, "state")
+        n = len(self.state)
+        self.action = check_indices(action, "action", length=n)
+        self.reward = check_array(reward, "reward", shape=(n,))
+        self.next_state = check_indices(next_state, "next_state", length=n)
+        self.probability = check_array(probability, "probability", shape=(n,))
+        self.terminated = np.zeros(n, bool) if terminated is None else _check_flags(terminated, n)
+        self.terminal = check_indices(terminal, "terminal")
+        self.initial = initial
+        mentioned = [
+            1 + int(a.max(initial=-1)) for a in (self.state, self.next_state, self.terminal)
+        ]
+        self.n_states = max([*mentioned, check_integer(n_states or 1, "n_states", low=1)])
+        self.n_actions = max(
+            1 + int(self.action.max(initial=-1)),
+            check_integer(n_actions or 1, "n_actions", low=1),
+        )
+
+        pair = self.state * self.n_actions + self.action
+        sums = np.bincount(pair, self.probability, self.n_states * self.n_actions)
+        described = np.bincount(pair, minlength=len(sums)) > 0
+        check_probability_groups(
+            self.probability, np.where(described, sums, 1.0), "probability", "state-action pair"
+        )
+        self._described = described.reshape(self.n_states, self.n_actions)
+
+    def __repr__(self) -> str:
+        return (
+            f"FiniteMDP({self.n_states} states, {self.n_actions} actions, "
+            f"{len(self.state)} outcomes)"
+        )
+
+    def under(self, policy: ArrayLike) -> MarkovRewardProcess:
+        """Return the Markov reward process that a policy, an array of shape (S, A), makes."""
+        pi = check_array(policy, "policy", shape=(self.n_states, self.n_actions))
+        check_probability_groups(pi, pi.sum(axis=1), "policy", "state")
+        playable = self._described.copy()
+        playable[self.terminal] = True
+        if (pi[~playable] > 0.0).any():
+            s, a = (int(i) for i in np.argwhere((pi > 0.0) & ~playable)[0])
+            raise fail(
+                "policy",
+                "probability only on actions that have outcomes",
+                f"{pi[s, a]:g} on action {a} in state {s}",
+                "add its outcomes to the table or set the probability to 0",
+            )
+        return MarkovRewardProcess(
+            self.state,
+            self.reward,
+            self.next_state,
+            self.probability * pi[self.state, self.action],
+            terminated=self.terminated,
+            terminal=self.terminal,
+            initial=self.initial,
+            n_states=self.n_states,
+        )
+
+
+def _check_flags(value: ArrayLike, n: int) -> BoolArray:
+    flags = check_array(value, "terminated", shape=(n,))
+    if not np.isin(flags, (0.0, 1.0)).all():
+        raise fail("terminated", "true or false for each outcome", "another number")
+    return flags.astype(bool)
+
+
+def _cumulate(distribution: FloatArray) -> FloatArray:
+    """Cumulative probabilities whose last positive entry is exactly 1."""
+    cumulative = np.cumsum(distribution)
+    cumulative[np.flatnonzero(distribution)[-1] :] = 1.0
+    return cumulative

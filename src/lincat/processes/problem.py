@@ -1,0 +1,65 @@
+"""A policy-evaluation problem: a process with its features, its discount factor and a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from lincat._typing import FeatureMatrix
+from lincat._validation import check_features, check_gamma, fail
+from lincat.core.grid import Grid
+from lincat.processes.finite import MarkovRewardProcess
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What one wants to know: the return distribution of a process, discounted by gamma.
+
+    Parameters
+    ----------
+    name : str
+    process : MarkovRewardProcess
+    gamma : float
+        The discount factor, in [0, 1).
+    Phi : array or CSR matrix of shape (S, d), optional
+        One row of features per state; one-hot (a table) by default.
+    state_names : sequence of str, optional
+        By default the states' numbers.
+    note : str, optional
+        Where the problem is from.
+    """
+
+    name: str
+    process: MarkovRewardProcess
+    gamma: float
+    Phi: FeatureMatrix = None  # type: ignore[assignment] # filled in below
+    state_names: Sequence[str] = ()
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        S = self.process.n_states
+        check_gamma(self.gamma)
+        Phi = scipy.sparse.eye_array(S, format="csr") if self.Phi is None else self.Phi
+        object.__setattr__(self, "Phi", check_features(Phi, "features", rows=S))
+        names = tuple(self.state_names) or tuple(str(s) for s in range(S))
+        if len(names) != S:
+            raise fail("states", f"{S} names, one per state", f"{len(names)} names")
+        object.__setattr__(self, "state_names", names)
+
+    def grid(self, intervals: int) -> Grid:
+        """Return the paper's grid for the process: the range of rewards over 1 - gamma."""
+        low, high = self.process.reward_range
+        return Grid.for_rewards(low, high, gamma=self.gamma, intervals=intervals)
+
+    @property
+    def is_tabular(self) -> bool:
+        """Whether every state has a feature of its own, and nothing else."""
+        if self.Phi.shape[0] != self.Phi.shape[1]:
+            return False
+        identity = scipy.sparse.eye_array(self.Phi.shape[0], format="csr")
+        return bool(np.abs(scipy.sparse.csr_array(self.Phi) - identity).max() == 0.0)

@@ -1,0 +1,1 @@
+"""Tables and figures of what they are given; they never run an algorithm."""

@@ -1,0 +1,1 @@
+"""The constants, step sizes and bounds of the paper's analysis."""

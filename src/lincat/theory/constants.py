@@ -1,0 +1,105 @@
+"""The constants that the paper's error bounds are made of, computed for a known process.
+
+For one transition Linear-CTD moves by −alpha (A_t θ − b_t) with
+
+    A_t = I ⊗ phi phiᵀ − B(r) ⊗ phi phi'ᵀ,     b_t = b(r) ⊗ phi     (Eq. (bt)),
+
+and everything below follows from the rank-one structure without a matrix of size dK.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat._validation import check_array, check_features, check_gamma
+from lincat.core.bellman import bellman_matrix, bellman_target
+from lincat.core.grid import Grid
+from lincat.core.representation import cdf_from_theta
+from lincat.processes.finite import MarkovRewardProcess
+
+__all__ = ["ErrorConstants", "error_constants"]
+
+
+@dataclass(frozen=True)
+class ErrorConstants:
+    """What Lemma upper_bound_error_quantities bounds, as it is for one process."""
+
+    #: Smallest eigenvalue of Sigma, the covariance of the features.
+    lambda_min: float
+    #: Largest ‖phi(s)‖² over the states that are visited.
+    max_squared_norm: float
+    #: Largest ‖A_t‖; at most (1 + √gamma) * max_squared_norm.
+    max_norm_A: float
+    #: Largest ‖A_t θ* − b_t‖.
+    C_e: float
+    #: E‖A_t θ* − b_t‖², the trace of the covariance of the noise at the fixed point.
+    trace_Sigma_e: float
+    #: ‖θ*‖ and ‖θ*‖ in the norm of I ⊗ Sigma.
+    norm_theta: float
+    norm_theta_Sigma: float
+
+    @property
+    def C_A(self) -> float:
+        """An upper bound for both ‖A_t‖ and ‖A_t − E A_t‖."""
+        return 2.0 * self.max_norm_A
+
+
+def error_constants(
+    process: MarkovRewardProcess, Phi: FeatureMatrix, grid: Grid, gamma: float, Theta: FloatArray
+) -> ErrorConstants:
+    """Return the constants at the fixed point ``Theta`` (d, K), see ``solve_categorical``.
+
+    Examples
+    --------
+    >>> from lincat import catalog, error_constants, solve_categorical
+    >>> p = catalog.paper("unit_norm")
+    >>> grid = p.grid(intervals=30)
+    >>> Theta = solve_categorical(p.process, p.Phi, grid, p.gamma)
+    >>> constants = error_constants(p.process, p.Phi, grid, p.gamma, Theta)
+    >>> round(constants.lambda_min, 6), constants.C_A <= 4
+    (0.010165, True)
+    """
+    check_gamma(gamma)
+    Phi = check_features(Phi, "Phi", rows=process.n_states)
+    Theta = check_array(Theta, "Theta", shape=(Phi.shape[1], grid.intervals))
+    mu = process.stationary
+    chance = mu[process.state] * process.probability
+    seen = chance > 0.0
+    state, next_state = process.state[seen], process.next_state[seen]
+    reward, discount = process.reward[seen], process.discounts(gamma)[seen]
+
+    gram = Phi @ Phi.T
+    gram = gram.toarray() if scipy.sparse.issparse(gram) else gram
+    squared = np.diag(gram)
+    covariance = Phi.T @ (Phi * mu[:, None])
+    covariance = covariance.toarray() if scipy.sparse.issparse(covariance) else covariance
+
+    cdf = cdf_from_theta(Phi, Theta)
+    # A_t θ* − b_t = (F(s) − target) ⊗ phi(s), so its norm is a product.
+    error = cdf[state] - bellman_target(cdf[next_state], reward, discount, grid)
+    noise = squared[state] * (error**2).sum(axis=1)
+    return ErrorConstants(
+        lambda_min=float(np.linalg.eigvalsh(covariance)[0]),
+        max_squared_norm=float(squared[state].max()),
+        max_norm_A=max(
+            _norm_A(bellman_matrix(grid, r, d), squared[s], gram[s, n], squared[n])
+            for s, r, n, d in zip(state, reward, next_state, discount, strict=True)
+        ),
+        C_e=float(np.sqrt(noise.max())),
+        trace_Sigma_e=float(chance[seen] @ noise),
+        norm_theta=float(np.linalg.norm(Theta)),
+        norm_theta_Sigma=float(np.sqrt(np.sum(Theta * (covariance @ Theta)))),
+    )
+
+
+def _norm_A(B: FloatArray, phi_phi: float, phi_next: float, next_next: float) -> float:
+    """‖A_t‖ from A_t A_tᵀ = (‖phi‖² I − phi·phi' (B + Bᵀ) + ‖phi'‖² B Bᵀ) ⊗ phi phiᵀ."""
+    K = len(B)
+    core = phi_phi * np.eye(K) - phi_next * (B + B.T) + next_next * (B @ B.T)
+    largest = scipy.linalg.eigvalsh(core, subset_by_index=[K - 1, K - 1])[0]
+    return float(np.sqrt(max(largest, 0.0) * phi_phi))
