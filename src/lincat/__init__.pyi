@@ -22,7 +22,6 @@ from .solvers.exact import solve_categorical, solve_value
 from .solvers.krylov import ConvergenceError
 from .solvers.projection import linear_projection
 from .solvers.returns import true_returns
-from .solvers.support import return_range, return_ranges
 from .theory.constants import ErrorConstants, error_constants
 
 __all__ = [
@@ -52,8 +51,6 @@ __all__ = [
     "pmf_from_cdf",
     "project",
     "read_problem",
-    "return_range",
-    "return_ranges",
     "solve_categorical",
     "solve_value",
     "theta_from_weights",

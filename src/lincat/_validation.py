@@ -110,8 +110,9 @@ def check_array(
         raise fail(argument, "an array of numbers", _show(value)) from None
     array = array.reshape(np.shape(value))  # ascontiguousarray turns a scalar into one row
     if shape is not None:
-        fits = array.ndim == len(shape) and all(
-            want is None or want == have for want, have in zip(shape, array.shape, strict=True)
+        have: tuple[int, ...] = array.shape
+        fits = len(have) == len(shape) and all(
+            want in (None, n) for want, n in zip(shape, have, strict=True)
         )
         if not fits:
             wanted = ", ".join("any" if n is None else str(n) for n in shape)

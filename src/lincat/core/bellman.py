@@ -95,7 +95,8 @@ def bellman_matrix(grid: Grid, reward: float, discount: float) -> FloatArray:
            [0. , 0. , 0. , 0. ]])
     """
     edges, cells = _pushed_edges(grid, reward, discount), np.arange(grid.intervals)[:, None]
-    return np.clip(np.minimum(edges[1:], cells + 1) - np.maximum(edges[:-1], cells), 0.0, None)
+    overlap = np.minimum(edges[1:], cells + 1) - np.maximum(edges[:-1], cells)
+    return np.maximum(overlap, 0.0)
 
 
 def bellman_offset(grid: Grid, reward: float, discount: float) -> FloatArray:
@@ -112,7 +113,7 @@ def bellman_offset(grid: Grid, reward: float, discount: float) -> FloatArray:
     top_edge = _pushed_edges(grid, reward, discount)[-1]
     tail = np.clip(np.arange(1, grid.intervals + 1) - top_edge, 0.0, 1.0)
     uniform = uniform_cdf(grid.intervals)
-    return bellman_matrix(grid, reward, discount) @ uniform + tail - uniform
+    return np.asarray(bellman_matrix(grid, reward, discount) @ uniform + tail - uniform)
 
 
 def _pushed_edges(grid: Grid, reward: float, discount: float) -> FloatArray:
@@ -120,7 +121,7 @@ def _pushed_edges(grid: Grid, reward: float, discount: float) -> FloatArray:
     reward = check_number(reward, "reward")
     discount = check_number(discount, "discount", low=0.0, high=1.0)
     K = grid.intervals
-    rho = kernels.bellman.reward_shift(reward, discount, grid.low, grid.spacing, K)
+    rho: float = kernels.bellman.reward_shift(reward, discount, grid.low, grid.spacing, K)
     return rho + discount * np.arange(K + 1.0)
 
 

@@ -91,8 +91,17 @@ class ReturnDistribution:
         return risk.variance(self._cdf, self._grid)
 
     def std(self) -> FloatArray:
-        """Return the standard deviation of G; 0 where a signed law has no positive variance."""
-        return np.sqrt(np.maximum(self.variance(), 0.0))
+        """Return the standard deviation of G; an error where a signed law has none."""
+        variance = self.variance()
+        rounding = 1e-12 * (self._grid.high - self._grid.low) ** 2
+        if (variance < -rounding).any():
+            raise fail(
+                "std",
+                "laws with a variance of at least 0",
+                f"{variance.min():g}, a signed law, in row {int(variance.argmin())}",
+                "take proper() first",
+            )
+        return np.sqrt(np.maximum(variance, 0.0))
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """Return P(G <= x)."""
@@ -179,7 +188,8 @@ class ReturnDistribution:
     @property
     def negative_mass(self) -> FloatArray:
         """The total of the negative masses of each law, as a number >= 0; 0 for a proper law."""
-        return np.maximum(-self.pmf, 0.0).sum(axis=1)
+        negative: FloatArray = np.maximum(-self.pmf, 0.0).sum(axis=1)
+        return negative
 
     def proper(self) -> ReturnDistribution:
         """Return the nearest proper laws: the L2-nearest CDFs that increase within [0, 1].

@@ -122,4 +122,4 @@ def _pushed_cdf(cdf_next, rho, discount, position):
         return 0.0
     if position >= rho + discount * K:
         return 1.0
-    return cdf_next[int(math.floor((position - rho) / discount))]
+    return cdf_next[math.floor((position - rho) / discount)]

@@ -23,6 +23,7 @@ from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat._validation import (
     check_array,
     check_choice,
+    check_gamma,
     check_indices,
     check_integer,
     check_probability_groups,
@@ -90,7 +91,7 @@ class MarkovRewardProcess:
         ends = np.zeros(n, bool) if terminated is None else _check_flags(terminated, n)
         absorbing = np.unique(check_indices(terminal, "terminal"))
 
-        mentioned = 1 + max((int(a.max(initial=-1)) for a in (origin, target, absorbing)))
+        mentioned = 1 + max(int(a.max(initial=-1)) for a in (origin, target, absorbing))
         self.n_states = (
             mentioned if n_states is None else check_integer(n_states, "n_states", low=1)
         )
@@ -110,19 +111,21 @@ class MarkovRewardProcess:
         chance = np.concatenate([chance[alive], np.ones(len(absorbing))])
         ends = np.concatenate([ends[alive], np.ones(len(absorbing), bool)])
 
-        sums = np.bincount(origin, chance, self.n_states)
+        sums = _sum_by(origin, chance, self.n_states)
         check_probability_groups(chance, sums, "probability", "state")
+        # Sort by state, add up outcomes that are the same, and drop impossible ones.
         order = np.lexsort((ends, target, gain, origin))
         keys = (origin[order], gain[order], target[order], ends[order])
         first = np.ones(len(order), bool)
         first[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
-        chance = np.bincount(np.cumsum(first) - 1, chance[order])
-        kept = chance > 0.0
-        self.state, self.reward, self.next_state, self.terminated = (
-            key[first][kept] for key in keys
-        )
+        chance = _sum_by(np.cumsum(first) - 1, chance[order])
+        rows = order[first][chance > 0.0]
+        self.state: IntArray = origin[rows]
+        self.reward: FloatArray = gain[rows]
+        self.next_state: IntArray = target[rows]
+        self.terminated: BoolArray = ends[rows]
         #: Probability of each outcome given its state, normalised to sum to one exactly.
-        self.probability: FloatArray = chance[kept] / sums[self.state]
+        self.probability: FloatArray = chance[chance > 0.0] / sums[self.state]
         #: Outcomes of state s are rows offsets[s]:offsets[s + 1].
         self.offsets: IntArray = np.searchsorted(self.state, np.arange(self.n_states + 1))
         self.initial: FloatArray | None = None
@@ -178,6 +181,22 @@ class MarkovRewardProcess:
         """The smallest and the largest reward."""
         return float(self.reward.min()), float(self.reward.max())
 
+    def invariant_range(self, gamma: float) -> tuple[float, float]:
+        """Return the smallest interval that holds r + δx for every outcome and each of its x.
+
+        A grid over it loses no mass. Without episodes that end, this is the range of rewards over
+        1 − gamma, the paper's grid; a reward that ends an episode counts once, not for ever.
+
+        Examples
+        --------
+        >>> from lincat import catalog
+        >>> catalog.frozen_lake().process.invariant_range(0.95)
+        (0.0, 1.0)
+        """
+        gamma = check_gamma(gamma)
+        reach = self.reward / (1.0 - self.discounts(gamma))
+        return float(reach.min()) + 0.0, float(reach.max()) + 0.0
+
     def discounts(self, gamma: float) -> FloatArray:
         """Return the discount of each outcome: gamma, or 0 where the episode terminates."""
         return np.where(self.terminated, 0.0, gamma)
@@ -195,7 +214,7 @@ class MarkovRewardProcess:
         )
         if not self.terminated.any():
             return chain
-        ending = np.bincount(self.state, self.probability * self.terminated, S)
+        ending = _sum_by(self.state, self.probability * self.terminated, S)
         restart = scipy.sparse.csr_array(ending[:, None]) @ scipy.sparse.csr_array(
             self._initial_or_fail()[None, :]
         )
@@ -288,7 +307,7 @@ class MarkovRewardProcess:
         """Cumulative probabilities of the outcomes within each state."""
         total = np.cumsum(self.probability)
         before = np.concatenate([[0.0], total])[self.offsets[self.state]]
-        cumulative = total - before
+        cumulative: FloatArray = total - before
         cumulative[self.offsets[1:] - 1] = 1.0
         return cumulative
 
@@ -357,7 +376,7 @@ class FiniteMDP:
         )
 
         pair = self.state * self.n_actions + self.action
-        sums = np.bincount(pair, self.probability, self.n_states * self.n_actions)
+        sums = _sum_by(pair, self.probability, self.n_states * self.n_actions)
         described = np.bincount(pair, minlength=len(sums)) > 0
         check_probability_groups(
             self.probability, np.where(described, sums, 1.0), "probability", "state-action pair"
@@ -401,6 +420,11 @@ def _check_flags(value: ArrayLike, n: int) -> BoolArray:
     if not np.isin(flags, (0.0, 1.0)).all():
         raise fail("terminated", "true or false for each outcome", "another number")
     return flags.astype(bool)
+
+
+def _sum_by(index: IntArray, values: FloatArray, size: int = 0) -> FloatArray:
+    """Add up the values of each index."""
+    return np.asarray(np.bincount(index, values, size), dtype=np.float64)
 
 
 def _cumulate(distribution: FloatArray) -> FloatArray:

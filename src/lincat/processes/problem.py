@@ -37,7 +37,7 @@ class Problem:
     name: str
     process: MarkovRewardProcess
     gamma: float
-    Phi: FeatureMatrix = None  # type: ignore[assignment] # filled in below
+    Phi: FeatureMatrix = None
     state_names: Sequence[str] = ()
     note: str = ""
 
@@ -52,9 +52,14 @@ class Problem:
         object.__setattr__(self, "state_names", names)
 
     def grid(self, intervals: int) -> Grid:
-        """Return the paper's grid for the process: the range of rewards over 1 - gamma."""
-        low, high = self.process.reward_range
-        return Grid.for_rewards(low, high, gamma=self.gamma, intervals=intervals)
+        """Return a grid that loses no mass (``MarkovRewardProcess.invariant_range``).
+
+        Without episodes that end it is the paper's, the range of rewards over 1 - gamma. A return
+        that is certain gets a grid around it.
+        """
+        low, high = self.process.invariant_range(self.gamma)
+        margin = 0.0 if low < high else max(1.0, abs(low)) / 2.0
+        return Grid(low - margin, high + margin, intervals)
 
     @property
     def is_tabular(self) -> bool:

@@ -1,6 +1,6 @@
 """The expected categorical Bellman operator of a known process, on CDF values of all states.
 
-    (T F)(s) = E[target of F(s') | s]      (Prop. Pi_K_T, in CDF coordinates)
+(T F)(s) = E[target of F(s') | s]      (Prop. Pi_K_T, in CDF coordinates)
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from lincat import kernels
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
-from lincat.solvers.support import return_range
 
 __all__ = ["ExpectedBellman", "GridMisfitWarning"]
 
@@ -74,11 +73,11 @@ class ExpectedBellman:
         )
         worst = float(np.abs(outside).max())
         if worst > 1e-9:
-            low, high = return_range(process, self._gamma)
+            low, high = process.invariant_range(self._gamma)
             warnings.warn(
                 f"up to {worst:.3g} of a law's mass falls outside the grid "
                 f"[{grid.low:g}, {grid.high:g}] and was moved to its ends, so means are biased; "
-                f"returns of this process lie in [{low:.6g}, {high:.6g}]",
+                f"nothing falls outside [{low:.6g}, {high:.6g}]",
                 GridMisfitWarning,
                 stacklevel=3,
             )

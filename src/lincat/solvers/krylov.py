@@ -39,7 +39,7 @@ def solve_contraction(
     x = offset.ravel().copy()  # one step of the fixed-point iteration from zero
     residual = offset.ravel() - operator @ x
     norm = float(np.linalg.norm(residual))
-    for cycle in range(_CYCLES):
+    for _ in range(_CYCLES):
         if norm <= tolerance * scale:
             return x.reshape(shape)
         reduction = max(0.1 * tolerance * scale / norm, 1e-3)
@@ -54,7 +54,7 @@ def solve_contraction(
             break  # neither helps: rounding, or no contraction
         x, residual, norm = candidate, left, left_norm
     raise ConvergenceError(
-        f"the fixed point was not reached: relative residual {norm / scale:.3g} after "
-        f"{cycle * _CYCLE} products, tolerance {tolerance:.3g}; with weights= other than the "
-        "stationary distribution the equation need not be a contraction"
+        f"the fixed point was not reached: relative residual {norm / scale:.3g}, wanted "
+        f"{tolerance:.3g}; with weights= other than the stationary distribution the equation need "
+        "not be a contraction"
     )

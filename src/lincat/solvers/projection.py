@@ -90,9 +90,9 @@ def linear_projection(
     *,
     weights: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return Theta (d, K) of the linear-categorical law nearest to ``dist`` in ℓ2,mu.
+    """Return Theta (d, K) of the linear law nearest to ``dist`` in ℓ2,mu (Prop. linear_projection).
 
-        Theta = Sigma⁻¹ E_mu[phi(s) (F(s) − u)ᵀ],   u_k = (k + 1)/(K + 1)   (Prop. linear_projection)
+        Theta = Sigma⁻¹ E_mu[phi(s) (F(s) − u)ᵀ],   u_k = (k + 1)/(K + 1)
 
     ``dist`` holds one law per state of the process, on the grid to project onto (laws on other
     points go through :func:`lincat.project` first: the two projections compose).

@@ -1,0 +1,49 @@
+"""The ``lincat`` command group and what all commands share: errors, exit codes, warnings."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import click
+
+import lincat
+from lincat.cli.solve import solve
+
+__all__ = ["cli", "main"]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(lincat.__version__, prog_name="lincat")
+def cli() -> None:
+    """Learn the whole distribution of the discounted return, not just its mean.
+
+    \b
+    Start with:
+      lincat solve paper
+    """
+
+
+cli.add_command(solve)
+
+
+def main() -> None:
+    """Run the command line; bad input ends with one line and exit code 2, divergence with 3."""
+    warnings.showwarning = _show_warning
+    try:
+        cli(prog_name="lincat")
+    # Not SystemExit, with which --help ends: naming our errors here imports half of SciPy.
+    except Exception as error:
+        if isinstance(error, lincat.InvalidInputError):
+            code = 2
+        elif isinstance(error, lincat.ConvergenceError):
+            code = 3
+        else:
+            raise
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(code)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"Warning: {message}", err=True)

@@ -1,0 +1,54 @@
+"""Options that mean the same in every command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["output_options", "spinner", "terminal"]
+
+_OPTIONS = (
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines."),
+    click.option(
+        "--out",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder for the results and figures; must be new or empty.",
+    ),
+    click.option("--force", is_flag=True, help="Write into --out even if it holds files."),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+    click.option("--quiet", is_flag=True, help="No progress and no notes, only the result."),
+)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json``, ``--out``, ``--force``, ``--seed`` and ``--quiet`` to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def spinner(text: str, *, quiet: bool) -> Iterator[None]:
+    """Show on a terminal that work is going on; nothing elsewhere."""
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+def terminal() -> Console:
+    """Return standard output for tables; into a pipe or a file they are never cut off."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)

@@ -1,0 +1,222 @@
+"""``lincat solve``: exact answers for a finite process."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import lincat
+from lincat.cli.options import output_options, spinner, terminal
+
+if TYPE_CHECKING:
+    from lincat import Grid, Problem, ReturnDistribution
+
+__all__ = ["solve"]
+
+_MOST_SUMMARY_ROWS = 40
+_MOST_MASS_COLUMNS = 8
+_MOST_MASS_ROWS = 129
+
+
+@click.command(short_help="Exact return distributions of a finite process.")
+@click.argument("source", metavar="FILE|NAME")
+@click.option("--gamma", type=float, help="Discount factor in [0, 1); overrides the file's.")
+@click.option(
+    "--intervals", type=int, default=30, show_default=True, help="K; there are K + 1 atoms."
+)
+@click.option("--low", type=float, help="First atom; by default low enough for all returns.")
+@click.option("--high", type=float, help="Last atom; by default high enough for all.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Level of the quantiles and CVaR.",
+)
+@click.option("--below", type=float, metavar="C", help="Also give P(return < C), the ruin.")
+@output_options
+def solve(
+    source: str,
+    gamma: float | None,
+    intervals: int,
+    low: float | None,
+    high: float | None,
+    level: float,
+    below: float | None,
+    as_json: bool,
+    out: Path | None,
+    force: bool,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Print the exact return distribution of every state of a finite process.
+
+    FILE is a JSON file with the process (see docs/process-files.md); NAME is one of the catalog:
+    paper, paper_unit_norm, uniform_coin, boyan_chain, random_walk, frozen_lake, random_process
+    (drawn anew for each --seed).
+
+    With features in the file, the fixed point that Linear-CTD converges to is given beside the
+    true one, with the distance between them.
+
+    \b
+    Examples:
+      lincat solve uniform_coin --intervals 10
+      lincat solve examples/inventory.json --gamma 0.9 --below 0 --out answer
+    """
+    from lincat._files import new_folder
+
+    problem = _read(source, gamma, seed)
+    folder = None if out is None else new_folder(out, "--out", force=force)
+    grid = _grid(problem, intervals, low, high)
+    with spinner(f"Solving {problem.process.n_states:,} states", quiet=quiet):
+        answer = _Answer(problem, grid, level, below)
+    if as_json:
+        click.echo(json.dumps(answer.as_dict()))
+    else:
+        answer.show(notes=not quiet)
+    if folder is not None:
+        with spinner("Drawing", quiet=quiet):
+            written = answer.write(folder)
+        if not as_json and not quiet:
+            click.echo("Written: " + ", ".join(str(path) for path in written))
+
+
+def _read(source: str, gamma: float | None, seed: int) -> Problem:
+    from dataclasses import replace
+
+    if Path(source).exists():
+        problem = lincat.read_problem(source)
+    elif source in lincat.catalog.names():
+        problem = lincat.catalog.build(source, seed=seed)
+    else:
+        raise lincat.InvalidInputError(
+            f"FILE|NAME: expected a JSON file or one of {', '.join(lincat.catalog.names())}, "
+            f"got {source!r}"
+        )
+    return problem if gamma is None else replace(problem, gamma=gamma)
+
+
+def _grid(problem: Problem, intervals: int, low: float | None, high: float | None) -> Grid:
+    default = problem.grid(intervals)
+    return lincat.Grid(
+        default.low if low is None else low, default.high if high is None else high, intervals
+    )
+
+
+class _Answer:
+    """The solution of one problem, ready to print and to write."""
+
+    def __init__(self, problem: Problem, grid: Grid, level: float, threshold: float | None) -> None:
+        from lincat.report.tables import summary_rows
+
+        self.problem, self.grid, self.level = problem, grid, level
+        self.true = lincat.true_returns(problem.process, problem.gamma, grid)
+        self.summary = summary_rows(
+            self.true, problem.state_names, level=level, threshold=threshold
+        )
+        self.linear: ReturnDistribution | None = None
+        if not problem.is_tabular:
+            self._solve_linear(threshold)
+
+    def _solve_linear(self, threshold: float | None) -> None:
+        from lincat.report.tables import summary_rows
+
+        problem, grid = self.problem, self.grid
+        with warnings.catch_warnings():
+            # The true laws on this grid have already given the same warning.
+            warnings.simplefilter("ignore", lincat.GridMisfitWarning)
+            Theta = lincat.solve_categorical(problem.process, problem.Phi, grid, problem.gamma)
+            self.error = lincat.approximation_error(
+                problem.process, problem.Phi, grid, problem.gamma
+            )
+        self.linear = lincat.ReturnDistribution(lincat.cdf_from_theta(problem.Phi, Theta), grid)
+        self.linear_summary = summary_rows(
+            self.linear, problem.state_names, level=self.level, threshold=threshold
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        problem = self.problem
+        states = [
+            {**row, "pmf": pmf.tolist()}
+            for row, pmf in zip(self.summary, self.true.pmf, strict=True)
+        ]
+        answer: dict[str, Any] = {
+            "name": problem.name,
+            "note": problem.note,
+            "gamma": problem.gamma,
+            "grid": asdict(self.grid),
+            "atoms": self.grid.atoms.tolist(),
+            "states": states,
+        }
+        if self.linear is not None:
+            answer["linear"] = {
+                "features": problem.Phi.shape[1],
+                "states": [
+                    {**row, "pmf": pmf.tolist()}
+                    for row, pmf in zip(self.linear_summary, self.linear.pmf, strict=True)
+                ],
+                "approximation_error": {**asdict(self.error), "bound": self.error.bound},
+            }
+        return answer
+
+    def show(self, *, notes: bool) -> None:
+        from lincat.report.tables import mass_rows, rich_table, sparkline
+
+        console = terminal()
+        problem, grid = self.problem, self.grid
+        title = (
+            f"{problem.name}: true return distributions "
+            f"(gamma {problem.gamma:g}, {grid.intervals} intervals)"
+        )
+        rows = [
+            {**row, "shape": sparkline(pmf)}
+            for row, pmf in zip(self.summary, self.true.pmf, strict=True)
+        ]
+        zero = 1e-12 * (grid.high - grid.low)
+        console.print(title)
+        console.print(rich_table(rows[:_MOST_SUMMARY_ROWS], zero_below=zero))
+        if self.linear is not None:
+            d = problem.Phi.shape[1]
+            console.print(f"fixed point of Linear-CTD with {d} features")
+            console.print(rich_table(self.linear_summary[:_MOST_SUMMARY_ROWS], zero_below=zero))
+            console.print(
+                f"Distance to the truth W1,mu {self.error.wasserstein:.4g} "
+                f"(Prop. approx_error allows {self.error.bound:.4g})."
+            )
+        complete = len(rows) <= _MOST_SUMMARY_ROWS
+        if len(self.true) <= _MOST_MASS_COLUMNS and grid.intervals < _MOST_MASS_ROWS:
+            masses = mass_rows(self.true, problem.state_names)
+            console.print("probability of each return, by state")
+            console.print(rich_table(masses, zero_below=1e-12))
+        else:
+            complete = False
+        if notes and problem.note:
+            console.print(f"Note: {problem.note}", soft_wrap=True)
+        if notes and not complete:
+            console.print("Too much for a screen: --json or --out gives everything.")
+
+    def write(self, folder: Path) -> list[Path]:
+        from lincat._files import write_atomically
+        from lincat.report.figures import ridgelines, save_figure
+        from lincat.report.tables import as_csv, mass_rows
+
+        texts = {
+            "answer.json": json.dumps(self.as_dict(), indent=1) + "\n",
+            "summary.csv": as_csv(self.summary),
+            "distributions.csv": as_csv(mass_rows(self.true, self.problem.state_names)),
+        }
+        for name, text in texts.items():
+            write_atomically(folder / name, text)
+        figure = ridgelines(
+            self.true,
+            self.problem.state_names,
+            title=f"{self.problem.name}: the return from each state",
+            subtitle=f"exact, discount factor {self.problem.gamma:g}",
+            level=self.level,
+        )
+        return [*(folder / name for name in texts), *save_figure(figure, folder, "returns")]

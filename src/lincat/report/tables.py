@@ -1,0 +1,96 @@
+"""Rows of numbers about return distributions, and the tables drawn from them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lincat._typing import FloatArray
+from lincat.core.distribution import ReturnDistribution
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["as_csv", "mass_rows", "rich_table", "sparkline", "summary_rows"]
+
+_BARS = " ▁▂▃▄▅▆▇█"
+
+
+def summary_rows(
+    dist: ReturnDistribution,
+    state_names: Sequence[str],
+    *,
+    level: float = 0.05,
+    threshold: float | None = None,
+) -> list[dict[str, Any]]:
+    """Return one row per state: mean, standard deviation, quantiles, CVaR, chance of ruin.
+
+    The mean is that of the law as it is; where laws are signed, everything else is of the nearest
+    proper law, and a column says how much negative mass there is.
+    """
+    proper = dist.proper()
+    columns: dict[str, FloatArray] = {
+        "mean": dist.mean(),
+        "std": proper.std(),
+        f"q{level:g}": proper.quantile(level),
+        "median": proper.quantile(0.5),
+        f"q{1 - level:g}": proper.quantile(1.0 - level),
+        f"cvar{level:g}": proper.cvar(level),
+    }
+    if threshold is not None:
+        columns[f"P(G<{threshold:g})"] = proper.probability_below(threshold)
+    if dist.negative_mass.max() > 1e-9:
+        columns["negative"] = dist.negative_mass
+    return [
+        {"state": name, **{key: float(values[i]) for key, values in columns.items()}}
+        for i, name in enumerate(state_names)
+    ]
+
+
+def mass_rows(dist: ReturnDistribution, state_names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return one row per atom: the return, and its probability from each state."""
+    table = dist.pmf.T
+    return [
+        {"return": float(x), **dict(zip(state_names, map(float, masses), strict=True))}
+        for x, masses in zip(dist.grid.atoms, table, strict=True)
+    ]
+
+
+def sparkline(pmf: FloatArray, width: int = 16) -> str:
+    """Return the shape of one law in a few characters, from the lowest to the highest return."""
+    bins = np.arange(len(pmf)) * min(width, len(pmf)) // len(pmf)
+    heights = np.bincount(bins, np.maximum(pmf, 0.0)) / np.bincount(bins)
+    steps = np.ceil(heights / max(heights.max(), 1e-300) * (len(_BARS) - 1) - 1e-9)
+    return "".join(_BARS[int(step)] for step in steps)
+
+
+def rich_table(rows: Sequence[dict[str, Any]], *, zero_below: float = 0.0) -> Table:
+    """Return rows as a table for the terminal: five digits, and 0 for what rounding left over."""
+    from rich import box
+    from rich.table import Table
+
+    def show(value: Any) -> str:
+        if not isinstance(value, float):
+            return str(value)
+        return f"{0.0 if abs(value) < zero_below else value:.5g}"
+
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for key in rows[0]:
+        numeric = isinstance(rows[0][key], float)
+        table.add_column(key, justify="right" if numeric else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*map(show, row.values()))
+    return table
+
+
+def as_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as CSV text, numbers in full precision."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()

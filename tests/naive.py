@@ -1,0 +1,234 @@
+"""Slow, obvious versions, written straight from the paper, that the fast ones are tested against.
+
+Notation as in the paper: K intervals, atoms x_0..x_K, C lower-triangular ones, g_jk(r), G(r),
+G̃(r), and for users' grids the same with atoms anywhere on the line. Mass pushed beyond an end of
+the grid stays at that end.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+
+
+def C_matrix(K):
+    """Eq. (def_C): C = [1{i >= j}]."""
+    return np.array([[1.0 if i >= j else 0.0 for j in range(K)] for i in range(K)])
+
+
+def g(grid, reward, discount):
+    """g_{j,k}(r), all j, k in 0..K (Thm linear_cate_TD_equation), exact until the last rounding."""
+    K = grid.intervals
+    low, high = Fraction(grid.low), Fraction(grid.high)
+    spacing = (high - low) / K
+    table = np.zeros((K + 1, K + 1))
+    for j in range(K + 1):
+        pushed = Fraction(reward) + Fraction(discount) * (low + j * spacing)
+        position = min(max((pushed - low) / spacing, Fraction(0)), Fraction(K))
+        for k in range(K + 1):
+            table[j, k] = float(max(Fraction(0), 1 - abs(position - k)))
+    return table
+
+
+def G(grid, reward, discount):
+    """G(r) = [g_0(r), ..., g_{K-1}(r)]: column j is g_j without its last entry."""
+    K = grid.intervals
+    return g(grid, reward, discount)[:K, :K].T
+
+
+def G_tilde(grid, reward, discount):
+    """G̃(r) = G(r) − 1ᵀ ⊗ g_K(r)."""
+    K = grid.intervals
+    return G(grid, reward, discount) - g(grid, reward, discount)[K, :K][:, None]
+
+
+def bellman_matrix(grid, reward, discount):
+    """B(r) = C G̃(r) C⁻¹."""
+    C = C_matrix(grid.intervals)
+    return C @ G_tilde(grid, reward, discount) @ np.linalg.inv(C)
+
+
+def bellman_offset(grid, reward, discount):
+    """b(r) = C (Σ_j g_j(r) − 1) / (K + 1), from Eq. (bt)."""
+    K = grid.intervals
+    return C_matrix(K) @ (g(grid, reward, discount)[:, :K].sum(axis=0) - 1.0) / (K + 1)
+
+
+def bellman_target(cdf_next, reward, discount, grid):
+    """CDF of the projection of r + δX for one law: push every atom, split it, sum up."""
+    pmf = np.diff(cdf_next, prepend=0.0, append=1.0)
+    return np.cumsum(pmf @ g(grid, reward, discount))[:-1]
+
+
+def project(atoms, masses, grid):
+    """Eq. (categorical_prob), atom by atom, with atoms outside moved to the ends."""
+    out = np.zeros(grid.intervals + 1)
+    for x, mass in zip(atoms, masses, strict=True):
+        x = min(max(x, grid.low), grid.high)
+        for k, x_k in enumerate(grid.atoms):
+            out[k] += mass * max(0.0, 1.0 - abs(x - x_k) / grid.spacing)
+    return out
+
+
+def cvar(atoms, pmf, level):
+    """Mean of the worst ``level`` of the mass, atom by atom from below."""
+    left, total = level, 0.0
+    for x, p in sorted(zip(atoms, pmf, strict=True)):
+        take = min(p, left)
+        total += take * x
+        left -= take
+    return total / level
+
+
+def expectation(process, gamma):
+    """Yield (probability, s, r, s', discount) for every outcome under the stationary law."""
+    rows = zip(
+        process.state,
+        process.reward,
+        process.next_state,
+        process.terminated,
+        process.probability,
+        strict=True,
+    )
+    for s, r, s_next, terminated, p in rows:
+        yield process.stationary[s] * p, s, r, s_next, 0.0 if terminated else gamma
+
+
+def system(process, Phi, grid, gamma):
+    """Ā and b̄ of the vectorised Linear-CTD, as dense matrices (Section proof_outline)."""
+    K, d = grid.intervals, Phi.shape[1]
+    A, b = np.zeros((d * K, d * K)), np.zeros(d * K)
+    for p, s, r, s_next, discount in expectation(process, gamma):
+        B = bellman_matrix(grid, r, discount)
+        A += p * np.kron(np.eye(K), np.outer(Phi[s], Phi[s]))
+        A -= p * np.kron(B, np.outer(Phi[s], Phi[s_next]))
+        b += p * np.kron(bellman_offset(grid, r, discount), Phi[s])
+    return A, b
+
+
+def solve_categorical(process, Phi, grid, gamma):
+    """Theta* by a dense solve of Ā θ = b̄; θ stacks the columns of Theta."""
+    A, b = system(process, Phi, grid, gamma)
+    return np.linalg.solve(A, b).reshape(grid.intervals, Phi.shape[1]).T
+
+
+def solve_value(process, Phi, gamma):
+    """psi* from Eq. (linear_TD_equation)."""
+    d = Phi.shape[1]
+    A, b = np.zeros((d, d)), np.zeros(d)
+    for p, s, r, s_next, discount in expectation(process, gamma):
+        A += p * np.outer(Phi[s], Phi[s] - discount * Phi[s_next])
+        b += p * r * Phi[s]
+    return np.linalg.solve(A, b)
+
+
+def return_by_enumeration(process, gamma, state, horizon):
+    """All (return, probability) pairs of paths of at most ``horizon`` steps from a state."""
+    paths = [(0.0, 1.0, 1.0, state)]
+    for _ in range(horizon):
+        longer = []
+        for total, weight, p, s in paths:
+            if s is None:
+                longer.append((total, weight, p, None))
+                continue
+            for j in range(process.offsets[s], process.offsets[s + 1]):
+                end = process.terminated[j]
+                longer.append(
+                    (
+                        total + weight * process.reward[j],
+                        weight * gamma,
+                        p * process.probability[j],
+                        None if end else process.next_state[j],
+                    )
+                )
+        paths = longer
+    return [(total, p) for total, _, p, _ in paths]
+
+
+def nearest_proper_cdf(values, step):
+    """The best increasing sequence on a lattice in [0, 1], by trying them all."""
+    levels = np.arange(0.0, 1.0 + step / 2, step)
+    candidates = itertools.combinations_with_replacement(levels, len(values))
+    return min(candidates, key=lambda c: sum((a - b) ** 2 for a, b in zip(c, values, strict=True)))
+
+
+def step_distance(atoms, masses, other_atoms, other_masses, power):
+    """∫ |F − G|^power dx of two discrete signed laws of equal mass, from jump to jump."""
+    points = sorted({*map(float, atoms), *map(float, other_atoms)})
+    total = 0.0
+    for left, right in itertools.pairwise(points):
+        F = sum(m for x, m in zip(atoms, masses, strict=True) if x <= left)
+        G = sum(m for x, m in zip(other_atoms, other_masses, strict=True) if x <= left)
+        total += abs(F - G) ** power * (right - left)
+    return total
+
+
+def transition_system(phi, reward, phi_next, discount, grid):
+    """A_t and b_t of one transition, dense (Section proof_outline, Eq. (bt))."""
+    K = grid.intervals
+    A = np.kron(np.eye(K), np.outer(phi, phi))
+    A -= np.kron(bellman_matrix(grid, reward, discount), np.outer(phi, phi_next))
+    return A, np.kron(bellman_offset(grid, reward, discount), phi)
+
+
+def nearest_theta(laws, Phi, weights, grid):
+    """Argmin of ℓ2,mu over Theta by least squares on every piece between two jumps.
+
+    ``laws`` holds one (atoms, masses) pair per state, anywhere inside the grid's range.
+    """
+    K, d = grid.intervals, Phi.shape[1]
+    rows, right = [], []
+    for phi, weight, (atoms, masses) in zip(Phi, weights, laws, strict=True):
+        points = sorted({*map(float, atoms), *map(float, grid.atoms)})
+        for a, b in itertools.pairwise(points):
+            middle = (a + b) / 2
+            k = min(int((middle - grid.low) / grid.spacing), K - 1)
+            F = sum(m for x, m in zip(atoms, masses, strict=True) if x <= a)
+            scale = np.sqrt(weight * (b - a))
+            rows.append(scale * np.kron(np.eye(K)[k], phi))
+            right.append(scale * (F - (k + 1) / (K + 1)))
+    theta, *_ = np.linalg.lstsq(np.array(rows), np.array(right), rcond=None)
+    return theta.reshape(K, d).T
+
+
+def linear_td_update(psi, phi, reward, phi_next, discount, step_size):
+    """Eq. (linear_TD)."""
+    return psi - step_size * phi * ((phi - discount * phi_next) @ psi - reward)
+
+
+def linear_ctd_update(Theta, phi, reward, phi_next, discount, grid, step_size):
+    """Eq. (linear_CTD), with the matrices written out."""
+    B = bellman_matrix(grid, reward, discount)
+    bracket = phi @ Theta - phi_next @ Theta @ B.T - bellman_offset(grid, reward, discount)
+    return Theta - step_size * np.outer(phi, bracket)
+
+
+def linear_ctd_update_pmf(W, phi, reward, phi_next, discount, grid, step_size):
+    """Eq. (linear_CTD_PMF_represent): Linear-CTD on the parameters of the masses."""
+    K = grid.intervals
+    G_sum = g(grid, reward, discount)[:, :K].sum(axis=0)
+    bracket = phi @ W - phi_next @ W @ G_tilde(grid, reward, discount).T - (G_sum - 1.0) / (K + 1)
+    return W - step_size * np.outer(phi, bracket)
+
+
+def ssgd_pmf_update(W, phi, reward, phi_next, discount, grid, step_size):
+    """Eq. (ssgd_pmf), without its factor 2·iota."""
+    C = C_matrix(grid.intervals)
+    change = linear_ctd_update_pmf(W, phi, reward, phi_next, discount, grid, 1.0) - W
+    return W + step_size * change @ C.T @ C
+
+
+def ssgd_pmf_update_theta(Theta, phi, reward, phi_next, discount, grid, step_size):
+    """Eq. (linear_CTD_PMF_THETA)."""
+    C = C_matrix(grid.intervals)
+    change = linear_ctd_update(Theta, phi, reward, phi_next, discount, grid, 1.0) - Theta
+    return Theta + step_size * change @ C @ C.T
+
+
+def categorical_td_update(pmf, state, reward, next_state, discount, grid, step_size):
+    """Eq. (ctd_update_rule): the table of masses (S, K + 1) after one transition."""
+    out = pmf.copy()
+    pushed = reward + discount * grid.atoms
+    target = project(pushed, pmf[next_state], grid)
+    out[state] -= step_size * (pmf[state] - target)
+    return out
