@@ -6,6 +6,7 @@ the grid stays at that end.
 """
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -25,8 +26,8 @@ def g(grid, reward, discount):
     for j in range(K + 1):
         pushed = Fraction(reward) + Fraction(discount) * (low + j * spacing)
         position = min(max((pushed - low) / spacing, Fraction(0)), Fraction(K))
-        for k in range(K + 1):
-            table[j, k] = float(max(Fraction(0), 1 - abs(position - k)))
+        for k in {math.floor(position), math.ceil(position)}:  # all others are further than 1
+            table[j, k] = float(1 - abs(position - k))
     return table
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import lincat
 from tests import naive
 
-PROPERTY = settings(max_examples=30, deadline=None, derandomize=True, database=None)
+PROPERTY = settings(max_examples=20, deadline=None, derandomize=True, database=None)
 
 # Sums of a few hundred terms of order one; nothing here is allowed more than that.
 TOLERANCE = {"rtol": 1e-9, "atol": 1e-10}

@@ -96,7 +96,7 @@ def bellman_matrix(grid: Grid, reward: float, discount: float) -> FloatArray:
     """
     edges, cells = _pushed_edges(grid, reward, discount), np.arange(grid.intervals)[:, None]
     overlap = np.minimum(edges[1:], cells + 1) - np.maximum(edges[:-1], cells)
-    return np.maximum(overlap, 0.0)
+    return np.asarray(np.maximum(overlap, 0.0))
 
 
 def bellman_offset(grid: Grid, reward: float, discount: float) -> FloatArray:

@@ -128,7 +128,7 @@ def toy_text(
     Parameters
     ----------
     env_id : str
-        Such as ``"FrozenLake-v1"``, ``"CliffWalking-v1"`` or ``"Taxi-v3"``.
+        Such as ``"FrozenLake-v1"`` or ``"CliffWalking-v1"``.
     policy : array of shape (S, A), optional
         Uniformly random by default.
     gamma : float

@@ -68,7 +68,7 @@ class MarkovRewardProcess:
     >>> coin.n_states, coin.stationary
     (1, array([1.]))
     >>> coin.sample(5, seed=1).reward
-    array([1., 1., 0., 1., 0.])
+    array([0., 0., 0., 1., 1.])
     """
 
     def __init__(

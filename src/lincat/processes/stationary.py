@@ -15,11 +15,14 @@ from lincat._validation import fail
 
 __all__ = ["stationary_distribution"]
 
+_ELIMINATION_ALWAYS = 1000  # states, up to which even a dense elimination takes no time
+_LAZY_STEPS = 2000
+
 
 def stationary_distribution(
     chain: scipy.sparse.csr_array, *, allow_periodic: bool = False
 ) -> FloatArray:
-    """Return mu with mu P = mu, shape (S,), by sparse elimination on the closed class.
+    """Return mu with mu P = mu, shape (S,).
 
     Raises unless exactly one class of states is closed and, by default, aperiodic.
     """
@@ -49,14 +52,37 @@ def stationary_distribution(
 
 
 def _solve_irreducible(block: scipy.sparse.csr_array) -> FloatArray:
+    """Choose a method: elimination costs too much only where large chains mix well."""
+    n = block.shape[0]
+    if n == 1:
+        return np.ones(1)
+    mixed = _iterate(block) if n > _ELIMINATION_ALWAYS else None
+    return _eliminate(block) if mixed is None else mixed
+
+
+def _iterate(block: scipy.sparse.csr_array) -> FloatArray | None:
+    """Follow the lazy chain, which has no period, until it has settled; None if it is slow."""
+    transposed = scipy.sparse.csr_array(block.T)
+    mu = np.full(block.shape[0], 1.0 / block.shape[0])
+    change = 0.0
+    for _ in range(_LAZY_STEPS):
+        after = (mu + transposed @ mu) / 2.0
+        after /= after.sum()
+        before, change = change, float(np.abs(after - mu).sum())
+        mu = after
+        # Steps that shrink by change/before each have change**2/(before - change) to go in all.
+        if change <= 1e-16 or (change < before and change**2 <= 1e-15 * (before - change)):
+            return mu
+    return None
+
+
+def _eliminate(block: scipy.sparse.csr_array) -> FloatArray:
     """Solve mu (I − P) = 0 with the first entry fixed, then normalise.
 
     Without its first row and column, I − P is a non-singular M-matrix, for which elimination on
     the diagonal is stable and keeps every entry of mu positive.
     """
     n = block.shape[0]
-    if n == 1:
-        return np.ones(1)
     matrix = scipy.sparse.csc_array(scipy.sparse.eye_array(n) - block.T)
     factor = splu(matrix[1:, 1:], diag_pivot_thresh=0.0)
     inflow = -matrix[1:, [0]].toarray().ravel()
