@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs clean help
+.PHONY: demo test lint bench docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -33,6 +33,11 @@ bench: $(READY) ## the speed bars, as ratios measured in one run
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+freeze: $(READY) ## pin the installed versions in constraints.txt
+	head -1 constraints.txt > constraints.new
+	$(BIN)/pip list --format=freeze | grep -viE '^(lincat|pip|setuptools)==' >> constraints.new
+	mv constraints.new constraints.txt
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -71,8 +71,8 @@ def solve(
     from lincat._files import new_folder
 
     problem = _read(source, gamma, seed)
-    folder = None if out is None else new_folder(out, "--out", force=force)
     grid = _grid(problem, intervals, low, high)
+    folder = None if out is None else new_folder(out, "--out", force=force)
     with spinner(f"Solving {problem.process.n_states:,} states", quiet=quiet):
         answer = _Answer(problem, grid, level, below)
     if as_json:

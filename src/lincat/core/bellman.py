@@ -83,7 +83,7 @@ def bellman_matrix(grid: Grid, reward: float, discount: float) -> FloatArray:
 
     Entry (k, m) is the length of output cell [k, k + 1] covered by the pushed source cell
     [rho + δm, rho + δ(m + 1)]: non-negative, at most two in a column, columns summing to δ where
-    nothing is clipped, and ‖B‖ ≤ √δ (Lemmas spectra_CGC_, Spectra_of_ccgcc).
+    nothing is clipped, and ‖B‖ ≤ √δ (Lemmas ``spectra_CGC_``, ``Spectra_of_ccgcc``).
 
     Examples
     --------

@@ -14,6 +14,8 @@ __all__ = ["project"]
 def project(atoms: ArrayLike, masses: ArrayLike, grid: Grid) -> FloatArray:
     """Project signed masses at any points onto the grid's atoms.
 
+    Each mass is shared between the two atoms around it::
+
         p_k = sum_i masses_i * max(0, 1 - |atoms_i - x_k| / spacing)
 
     This is the nearest law on the grid in Cramér distance; it keeps the total mass, and the mean

@@ -63,7 +63,7 @@ def _solve_irreducible(block: scipy.sparse.csr_array) -> FloatArray:
 def _iterate(block: scipy.sparse.csr_array) -> FloatArray | None:
     """Follow the lazy chain, which has no period, until it has settled; None if it is slow."""
     transposed = scipy.sparse.csr_array(block.T)
-    mu = np.full(block.shape[0], 1.0 / block.shape[0])
+    mu: FloatArray = np.full(block.shape[0], 1.0 / block.shape[0])
     change = 0.0
     for _ in range(_LAZY_STEPS):
         after = (mu + transposed @ mu) / 2.0

@@ -90,7 +90,9 @@ def linear_projection(
     *,
     weights: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return Theta (d, K) of the linear law nearest to ``dist`` in ℓ2,mu (Prop. linear_projection).
+    """Return Theta (d, K) of the linear law nearest to ``dist`` in ℓ2,mu.
+
+    Prop. linear_projection::
 
         Theta = Sigma⁻¹ E_mu[phi(s) (F(s) − u)ᵀ],   u_k = (k + 1)/(K + 1)
 

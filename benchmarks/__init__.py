@@ -1,0 +1,1 @@
+"""Speed bars, shown as ratios measured side by side in one run: ``make bench``."""

@@ -1,0 +1,5 @@
+"""``python -m lincat`` is ``lincat``."""
+
+from lincat.cli.main import main
+
+main()
