@@ -1,6 +1,12 @@
 from ._validation import InvalidInputError
 from ._version import __version__
-from .core.bellman import bellman_matrix, bellman_offset, bellman_target, clipped_mass
+from .core.bellman import (
+    GridMisfitWarning,
+    bellman_matrix,
+    bellman_offset,
+    bellman_target,
+    clipped_mass,
+)
 from .core.distribution import ReturnDistribution
 from .core.grid import Grid
 from .core.metrics import cramer, wasserstein
@@ -12,12 +18,20 @@ from .core.representation import (
     theta_from_weights,
     weights_from_theta,
 )
+from .data.transitions import Transitions
+from .learners._base import DivergenceError
+from .learners.files import load
+from .learners.linear_ctd import LinearCTD
+from .learners.linear_pmf import LinearPMF
+from .learners.linear_td import LinearTD
+from .learners.schedules import PolynomialDecay
+from .learners.softmax_ctd import SoftmaxCTD
+from .learners.unnormalised_ctd import UnnormalisedCTD
 from .processes import catalog
 from .processes.files import read_problem
 from .processes.finite import FiniteMDP, MarkovRewardProcess, StateTransitions
 from .processes.problem import Problem
 from .solvers.approximation import ApproximationError, approximation_error
-from .solvers.bellman import GridMisfitWarning
 from .solvers.exact import solve_categorical, solve_value
 from .solvers.krylov import ConvergenceError
 from .solvers.projection import linear_projection
@@ -27,15 +41,23 @@ from .theory.constants import ErrorConstants, error_constants
 __all__ = [
     "ApproximationError",
     "ConvergenceError",
+    "DivergenceError",
     "ErrorConstants",
     "FiniteMDP",
     "Grid",
     "GridMisfitWarning",
     "InvalidInputError",
+    "LinearCTD",
+    "LinearPMF",
+    "LinearTD",
     "MarkovRewardProcess",
+    "PolynomialDecay",
     "Problem",
     "ReturnDistribution",
+    "SoftmaxCTD",
     "StateTransitions",
+    "Transitions",
+    "UnnormalisedCTD",
     "__version__",
     "approximation_error",
     "bellman_matrix",
@@ -48,6 +70,7 @@ __all__ = [
     "cramer",
     "error_constants",
     "linear_projection",
+    "load",
     "pmf_from_cdf",
     "project",
     "read_problem",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lincat._typing import ArrayLike, FeatureMatrix, FloatArray, IntArray
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntArray
 
 __all__ = [
     "InvalidInputError",
@@ -16,6 +16,7 @@ __all__ = [
     "check_choice",
     "check_discounts",
     "check_features",
+    "check_flags",
     "check_gamma",
     "check_indices",
     "check_integer",
@@ -133,6 +134,15 @@ def check_indices(value: ArrayLike, argument: str, *, length: int | None = None)
         i = int(bad[0])
         raise fail(argument, "integers of at least 0", f"{array[i]:g} at index {i}")
     return rounded
+
+
+def check_flags(value: ArrayLike, argument: str, n: int) -> BoolArray:
+    """Return n booleans; 0 and 1 will do."""
+    flags = check_array(value, argument, shape=(n,))
+    if not np.isin(flags, (0.0, 1.0)).all():
+        bad = int(np.argmax(~np.isin(flags, (0.0, 1.0))))
+        raise fail(argument, "true or false for each row", f"{flags[bad]:g} at index {bad}")
+    return flags.astype(bool)
 
 
 def check_levels(value: ArrayLike, argument: str, *, zero: bool) -> FloatArray:

@@ -18,7 +18,18 @@ from lincat._validation import check_array, check_discounts, check_number, fail
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
 
-__all__ = ["bellman_matrix", "bellman_offset", "bellman_target", "clipped_mass"]
+__all__ = [
+    "GridMisfitWarning",
+    "bellman_matrix",
+    "bellman_offset",
+    "bellman_target",
+    "clipped_mass",
+    "reward_shifts",
+]
+
+
+class GridMisfitWarning(UserWarning):
+    """Returns fall outside the grid, so that mass was moved to its ends and means are biased."""
 
 
 def bellman_target(
@@ -50,9 +61,9 @@ def bellman_target(
     >>> bellman_target([[0.0, 0.0, 1.0, 1.0]], reward=0.25, discount=0.0, grid=grid)  # the end
     array([[0.5, 1. , 1. , 1. ]])
     """
-    cdf, rewards, discounts = _check_rows(cdf_next, reward, discount, grid)
+    cdf, shifts, discounts = _check_rows(cdf_next, reward, discount, grid)
     out = np.empty_like(cdf)
-    kernels.bellman.target_rows(out, cdf, rewards, discounts, grid.low, grid.spacing)
+    kernels.bellman.target_rows(out, cdf, shifts, discounts)
     return out
 
 
@@ -70,11 +81,9 @@ def clipped_mass(
     >>> clipped_mass([[0.25, 0.5]], reward=-1.0, discount=0.75, grid=grid)  # 0, 1, 2 move down
     array([[0.5, 0. ]])
     """
-    cdf, rewards, discounts = _check_rows(cdf_next, reward, discount, grid)
+    cdf, shifts, discounts = _check_rows(cdf_next, reward, discount, grid)
     out = np.empty((len(cdf), 2))
-    kernels.bellman.clipped_masses(
-        out, cdf, np.arange(len(cdf)), rewards, discounts, grid.low, grid.spacing
-    )
+    kernels.bellman.clipped_masses(out, cdf, np.arange(len(cdf)), shifts, discounts)
     return out
 
 
@@ -120,9 +129,15 @@ def _pushed_edges(grid: Grid, reward: float, discount: float) -> FloatArray:
     """Where the K + 1 atoms land, in grid units."""
     reward = check_number(reward, "reward")
     discount = check_number(discount, "discount", low=0.0, high=1.0)
-    K = grid.intervals
-    rho: float = kernels.bellman.reward_shift(reward, discount, grid.low, grid.spacing, K)
-    return rho + discount * np.arange(K + 1.0)
+    rho = reward_shifts(np.array([reward]), np.array([discount]), grid)
+    return rho + discount * np.arange(grid.intervals + 1.0)
+
+
+def reward_shifts(reward: FloatArray, discount: FloatArray, grid: Grid) -> FloatArray:
+    """Return rho = (r − (1 − δ) low)/spacing, where the lowest atom of each next law lands."""
+    out = np.empty(len(reward))
+    kernels.bellman.reward_shifts(out, reward, discount, grid.low, grid.spacing, grid.intervals)
+    return out
 
 
 def _check_rows(
@@ -135,4 +150,5 @@ def _check_rows(
         rewards = np.full(n, rewards)
     elif rewards.shape != (n,):
         raise fail("reward", f"one reward for each of {n} rows", f"shape {rewards.shape}")
-    return cdf, rewards, check_discounts(discount, "discount", n)
+    discounts = check_discounts(discount, "discount", n)
+    return cdf, reward_shifts(rewards, discounts, grid), discounts

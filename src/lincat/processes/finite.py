@@ -23,6 +23,7 @@ from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat._validation import (
     check_array,
     check_choice,
+    check_flags,
     check_gamma,
     check_indices,
     check_integer,
@@ -88,7 +89,7 @@ class MarkovRewardProcess:
         gain = check_array(reward, "reward", shape=(n,))
         target = check_indices(next_state, "next_state", length=n)
         chance = check_array(probability, "probability", shape=(n,))
-        ends = np.zeros(n, bool) if terminated is None else _check_flags(terminated, n)
+        ends = np.zeros(n, bool) if terminated is None else check_flags(terminated, "terminated", n)
         absorbing = np.unique(check_indices(terminal, "terminal"))
 
         mentioned = 1 + max(int(a.max(initial=-1)) for a in (origin, target, absorbing))
@@ -363,7 +364,9 @@ class FiniteMDP:
         self.reward = check_array(reward, "reward", shape=(n,))
         self.next_state = check_indices(next_state, "next_state", length=n)
         self.probability = check_array(probability, "probability", shape=(n,))
-        self.terminated = np.zeros(n, bool) if terminated is None else _check_flags(terminated, n)
+        self.terminated = (
+            np.zeros(n, bool) if terminated is None else check_flags(terminated, "terminated", n)
+        )
         self.terminal = check_indices(terminal, "terminal")
         self.initial = initial
         mentioned = [
@@ -413,13 +416,6 @@ class FiniteMDP:
             initial=self.initial,
             n_states=self.n_states,
         )
-
-
-def _check_flags(value: ArrayLike, n: int) -> BoolArray:
-    flags = check_array(value, "terminated", shape=(n,))
-    if not np.isin(flags, (0.0, 1.0)).all():
-        raise fail("terminated", "true or false for each outcome", "another number")
-    return flags.astype(bool)
 
 
 def _sum_by(index: IntArray, values: FloatArray, size: int = 0) -> FloatArray:

@@ -11,14 +11,11 @@ import numpy as np
 
 from lincat import kernels
 from lincat._typing import FloatArray
+from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
 
-__all__ = ["ExpectedBellman", "GridMisfitWarning"]
-
-
-class GridMisfitWarning(UserWarning):
-    """Returns fall outside the grid, so that mass was moved to its ends and means are biased."""
+__all__ = ["ExpectedBellman"]
 
 
 class ExpectedBellman:
@@ -27,13 +24,7 @@ class ExpectedBellman:
     def __init__(self, process: MarkovRewardProcess, grid: Grid, gamma: float) -> None:
         self._process, self._grid, self._gamma = process, grid, gamma
         self._discount = process.discounts(gamma)
-        K = grid.intervals
-        self._shift = np.array(
-            [
-                kernels.bellman.reward_shift(r, d, grid.low, grid.spacing, K)
-                for r, d in zip(process.reward, self._discount, strict=True)
-            ]
-        )
+        self._shift = reward_shifts(process.reward, self._discount, grid)
 
     def __call__(self, cdf: FloatArray) -> FloatArray:
         """Return the projected Bellman targets of CDF values (S, K)."""
@@ -66,10 +57,8 @@ class ExpectedBellman:
             outside,
             np.ascontiguousarray(cdf),
             process.next_state,
-            process.reward,
+            self._shift,
             self._discount,
-            grid.low,
-            grid.spacing,
         )
         worst = float(np.abs(outside).max())
         if worst > 1e-9:

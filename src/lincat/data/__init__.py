@@ -1,0 +1,1 @@
+"""Transitions, the only thing that flows into a learner."""

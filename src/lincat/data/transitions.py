@@ -1,0 +1,145 @@
+"""A batch of transitions: what a learner learns from, wherever it came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat._validation import check_array, check_discounts, check_flags, check_indices, fail
+
+__all__ = ["Transitions", "check_state_features"]
+
+
+class Transitions:
+    """n transitions (phi, reward, phi'), in the order in which they were seen.
+
+    Parameters
+    ----------
+    phi, phi_next : array (n, d), CSR matrix (n, d), or integer array (n,)
+        Features of the states left and entered: dense, sparse, or the numbers of the states of a
+        finite set (a table, one feature per state). Float32 stays float32.
+    reward : array of shape (n,)
+    terminated : array of bool, shape (n,), optional
+        Where the episode ended: nothing follows, so the discount is 0. A *truncated* episode has
+        not ended in this sense.
+    discount : array of shape (n,) or a number, optional
+        In [0, 1]; by default the learner's gamma. For n-step rewards pass gamma**n.
+    weight : array of shape (n,), optional
+        At least 0: importance ratios; 1 by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat import Transitions
+    >>> t = Transitions(np.eye(3), [0.0, 1.0, 2.0], np.eye(3)[[1, 2, 0]])
+    >>> len(t), t.kind, t.n_features
+    (3, 'dense', 3)
+    >>> len(t[1:])
+    2
+    """
+
+    def __init__(
+        self,
+        phi: Any,
+        reward: ArrayLike,
+        phi_next: Any,
+        terminated: ArrayLike | None = None,
+        discount: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+    ) -> None:
+        self.phi = check_state_features(phi, "phi")
+        n = self.phi.shape[0]
+        self.phi_next = check_state_features(phi_next, "phi_next")
+        if _kind(self.phi) != _kind(self.phi_next) or self.phi.shape != self.phi_next.shape:
+            raise fail(
+                "phi_next",
+                f"{_kind(self.phi)} features of shape {self.phi.shape} like phi",
+                f"{_kind(self.phi_next)} of shape {self.phi_next.shape}",
+            )
+        if self.kind == "dense" and self.phi.dtype != self.phi_next.dtype:
+            self.phi, self.phi_next = (x.astype(np.float64) for x in (self.phi, self.phi_next))
+        self.reward: FloatArray = check_array(reward, "reward", shape=(n,))
+        self.terminated: BoolArray | None = (
+            None if terminated is None else check_flags(terminated, "terminated", n)
+        )
+        self.discount: FloatArray | None = (
+            None if discount is None else check_discounts(discount, "discount", n)
+        )
+        self.weight: FloatArray | None = None
+        if weight is not None:
+            self.weight = check_array(weight, "weight", shape=(n,))
+            if (self.weight < 0.0).any():
+                bad = int(np.argmax(self.weight < 0.0))
+                raise fail(
+                    "weight", "numbers of at least 0", f"{self.weight[bad]:g} at index {bad}"
+                )
+
+    @property
+    def kind(self) -> str:
+        """How states are given: "dense", "sparse" or "states"."""
+        return _kind(self.phi)
+
+    @property
+    def n_features(self) -> int | None:
+        """The number of features d; None for state numbers, which do not tell."""
+        return None if self.kind == "states" else int(self.phi.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.reward)
+
+    def __getitem__(self, part: slice) -> Transitions:
+        """Return a slice, without copying (but for sparse features) and without new checks."""
+        if not isinstance(part, slice):
+            raise fail("index", "a slice of transitions", repr(part))
+        piece = object.__new__(Transitions)
+        piece.phi, piece.phi_next = self.phi[part], self.phi_next[part]
+        piece.reward = self.reward[part]
+        piece.terminated = None if self.terminated is None else self.terminated[part]
+        piece.discount = None if self.discount is None else self.discount[part]
+        piece.weight = None if self.weight is None else self.weight[part]
+        return piece
+
+    def __repr__(self) -> str:
+        return f"Transitions({len(self)}, {self.kind} features of shape {self.phi.shape})"
+
+    def discounts(self, gamma: float) -> FloatArray:
+        """Return the discount of each transition: as given, or gamma; 0 where it terminated."""
+        given = np.full(len(self), gamma) if self.discount is None else self.discount
+        return given if self.terminated is None else np.where(self.terminated, 0.0, given)
+
+    def squared_norms(self) -> FloatArray:
+        """Return ‖phi‖² of each transition, shape (n,)."""
+        if self.kind == "states":
+            return np.ones(len(self))
+        if self.kind == "sparse":
+            return np.asarray(self.phi.multiply(self.phi).sum(axis=1), dtype=np.float64)
+        norms: FloatArray = np.einsum("ij,ij->i", self.phi, self.phi, dtype=np.float64)
+        return norms
+
+
+def check_state_features(value: Any, argument: str) -> FeatureMatrix:
+    """Return features as a contiguous float array (n, d), a sorted CSR matrix, or integers (n,)."""
+    if scipy.sparse.issparse(value):
+        matrix = scipy.sparse.csr_array(value, dtype=np.float64)
+        check_array(matrix.data, f"{argument}.data")
+        if not matrix.has_sorted_indices:  # sums in the order of dense features, whatever came
+            matrix = matrix.sorted_indices()
+        return matrix
+    array = np.asarray(value)
+    if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
+        return check_indices(array, argument)
+    if array.dtype == np.float32 and array.ndim == 2:
+        if not np.isfinite(array).all():
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(array))[0])
+            raise fail(argument, "finite numbers", f"{array[row, column]} at index {(row, column)}")
+        return np.ascontiguousarray(array)
+    return check_array(value, argument, shape=(None, None))
+
+
+def _kind(features: FeatureMatrix) -> str:
+    if scipy.sparse.issparse(features):
+        return "sparse"
+    return "states" if features.ndim == 1 else "dense"

@@ -1,0 +1,147 @@
+"""Passes over a parameter matrix, in blocks of columns held in registers.
+
+Each element of a result is one chain of fused multiply-adds in the order of the
+features, whatever pass makes it. So the dot products that `update_and_dots` takes
+ahead have the same bits as those of `dots` at the start of a chunk, and a feature
+that is zero changes no bits: dense one-hot, sparse and integer states agree.
+"""
+
+from numba import njit
+
+from lincat.kernels.layout import CALLED, INLINED, PAD, group_size
+from lincat.kernels.simd import broadcast, element, fma, lanes, line, load, mul, pair, quad, store
+
+
+@njit(**INLINED)
+def dots(work, Theta, phi, phi_next, t):
+    """Set row = phi[t]·Theta + offset and ahead[PAD:] = phi_next[t]·Theta + offset."""
+    width = Theta.shape[1]
+    block = lanes(pair(Theta))
+    wide = width // block * block
+    for k in range(0, wide, block):
+        _dots_block(work, Theta, phi, phi_next, t, k, pair(Theta))
+    if wide < width:
+        _dots_block(work, Theta, phi, phi_next, t, wide, line(Theta))
+
+
+@njit(**INLINED)
+def _dots_block(work, Theta, phi, phi_next, t, k, like):
+    d, width = Theta.shape
+    f = load(work.offset, k, like)
+    g = f
+    for i in range(d):
+        theta = load(Theta, i * width + k, like)
+        f = fma(broadcast(phi[t, i], like), theta, f)
+        g = fma(broadcast(phi_next[t, i], like), theta, g)
+    store(work.row, k, f)
+    store(work.ahead, PAD + k, g)
+
+
+@njit(**CALLED)
+def update(Theta, work, phi, t):
+    """Theta += phi[t] ⊗ error[0]."""
+    d, width = Theta.shape
+    like = line(Theta)
+    for k in range(0, width, lanes(like)):
+        e = load(work.error, k, like)
+        for i in range(d):
+            theta = load(Theta, i * width + k, like)
+            store(Theta, i * width + k, fma(broadcast(phi[t, i], like), e, theta))
+
+
+@njit(**INLINED)
+def update_and_dots(Theta, work, phi, phi_next, t):
+    """update() for transition t and dots() for t + 1, reading and writing Theta once."""
+    # One cache line a block: with the stores in the loop, wider blocks are slower on Zen 3.
+    d, width = Theta.shape
+    like = line(Theta)
+    for k in range(0, width, lanes(like)):
+        e = load(work.error, k, like)
+        f = load(work.offset, k, like)
+        g = f
+        for i in range(d):
+            theta = load(Theta, i * width + k, like)
+            theta = fma(broadcast(phi[t, i], like), e, theta)
+            store(Theta, i * width + k, theta)
+            f = fma(broadcast(phi[t + 1, i], like), theta, f)
+            g = fma(broadcast(phi_next[t + 1, i], like), theta, g)
+        store(work.row, k, f)
+        store(work.ahead, PAD + k, g)
+
+
+@njit(**CALLED)
+def add_outers(U, phi, first, errors, count, quads):
+    """U += sum over j < count of phi[first + j] ⊗ errors[j], added in the order of j.
+
+    quads is work space of shape (GROUP, 4) and U's dtype.
+    """
+    group = group_size(U)
+    for start in range(0, count, group):
+        stop = min(start + group, count)
+        for i in range(0, U.shape[0] - 3, 4):
+            _add_group_to_four_rows(U, phi, first, errors, start, stop, quads, i)
+        for i in range(U.shape[0] // 4 * 4, U.shape[0]):
+            _add_group_to_row(U, phi, first, errors, start, stop, i)
+
+
+@njit(**INLINED)
+def _add_group_to_four_rows(U, phi, first, errors, start, stop, quads, i):
+    # Read in place, the features would be converted for each block where they are float32,
+    # and share a few sets of the cache where d is a power of two.
+    for j in range(start, stop):
+        for q in range(4):
+            quads[j - start, q] = phi[first + j, i + q]
+    width = U.shape[1]
+    like = line(U)
+    for k in range(0, width, lanes(like)):
+        at = i * width + k
+        u0 = load(U, at, like)
+        u1 = load(U, at + width, like)
+        u2 = load(U, at + 2 * width, like)
+        u3 = load(U, at + 3 * width, like)
+        for j in range(stop - start):
+            e = load(errors, (start + j) * width + k, like)
+            u0 = fma(broadcast(element(quads, 4 * j), like), e, u0)
+            u1 = fma(broadcast(element(quads, 4 * j + 1), like), e, u1)
+            u2 = fma(broadcast(element(quads, 4 * j + 2), like), e, u2)
+            u3 = fma(broadcast(element(quads, 4 * j + 3), like), e, u3)
+        store(U, at, u0)
+        store(U, at + width, u1)
+        store(U, at + 2 * width, u2)
+        store(U, at + 3 * width, u3)
+
+
+@njit(**INLINED)
+def _add_group_to_row(U, phi, first, errors, start, stop, i):
+    # A single row needs wide blocks: a sum waits for the one before it.
+    width = U.shape[1]
+    block = lanes(quad(U))
+    wide = width // block * block
+    for k in range(0, wide, block):
+        _add_group_to_block(U, phi, first, errors, start, stop, i, k, quad(U))
+    for k in range(wide, width, lanes(line(U))):
+        _add_group_to_block(U, phi, first, errors, start, stop, i, k, line(U))
+
+
+@njit(**INLINED)
+def _add_group_to_block(U, phi, first, errors, start, stop, i, k, like):
+    width = U.shape[1]
+    u = load(U, i * width + k, like)
+    for j in range(start, stop):
+        u = fma(
+            broadcast(element(phi, (first + j) * phi.shape[1] + i), like),
+            load(errors, j * width + k, like),
+            u,
+        )
+    store(U, i * width + k, u)
+
+
+@njit(**INLINED)
+def lagged(out, at, errors, row, lag):
+    """out[at] = -lag errors[row], over the columns of out."""
+    like = line(out)
+    factor = broadcast(-lag, like)
+    for k in range(0, out.shape[1], lanes(like)):
+        store(
+            out, at * out.shape[1] + k, mul(factor, load(errors, row * errors.shape[1] + k, like))
+        )

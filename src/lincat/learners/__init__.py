@@ -1,0 +1,1 @@
+"""Learners from a stream: one pass, bounded memory."""

@@ -1,0 +1,431 @@
+"""What all learners share: parameters, the loop over a stream, averaging, divergence, files.
+
+A concrete learner says how to lay out its parameters, how to make one run of updates in compiled
+code, and how to predict. Everything else is here, once. Implemented methods are not overridden.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from lincat import kernels
+from lincat._files import write_atomically
+from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
+from lincat._validation import check_choice, check_gamma, check_integer, fail
+from lincat.data.transitions import Transitions, check_state_features
+from lincat.learners.averaging import IterateAverage
+from lincat.learners.schedules import auto_step, schedule_from, stable_step
+
+__all__ = ["DivergenceError", "Learner", "kernel_features"]
+
+# Transitions handed to a kernel at once: enough to hide the call, little enough to stay in cache.
+_CHUNK = 16_384
+
+
+class DivergenceError(RuntimeError):
+    """The parameters grew beyond all bounds; the learner keeps the last good ones."""
+
+    def __init__(
+        self, transition: int, step_size: float, largest_squared_norm: float, safe_step: float
+    ) -> None:
+        super().__init__(
+            f"diverged at transition {transition} with step size {step_size:.4g}; the largest "
+            f"squared feature norm was {largest_squared_norm:.4g}; "
+            f"try step_size={safe_step:.3g} or step_size='auto'"
+        )
+        self.transition = transition
+        self.step_size = step_size
+        self.largest_squared_norm = largest_squared_norm
+        self.safe_step = safe_step
+
+
+class Learner(ABC):
+    """Base of all learners; see :class:`lincat.LinearCTD` for the parameters that all have."""
+
+    # Given by the user, stored as given, validated at first use.
+    gamma: float
+    step_size: Any
+    averaging: str
+    horizon: int | None
+    n_features: int | None
+    dtype: str
+
+    # ------------------------------------------------------------------ what a learner provides
+
+    @abstractmethod
+    def _prepare(self, waiting: list[Transitions], warm_up_over: bool) -> bool:
+        """Settle what depends on the data; False to wait for more (these are kept)."""
+
+    @abstractmethod
+    def _columns(self) -> int:
+        """Columns of the parameter matrix."""
+
+    @abstractmethod
+    def _initial(self, waiting: list[Transitions], rows: int) -> FloatArray | float:
+        """The parameters to start from."""
+
+    @abstractmethod
+    def _curvature(self) -> float:
+        """The norm c of what multiplies the error in an update (see schedules.py)."""
+
+    @abstractmethod
+    def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
+        """Make the updates of these transitions; return how many were made before divergence."""
+
+    @abstractmethod
+    def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> Any:
+        """What the parameters say of the states with features Phi."""
+
+    @abstractmethod
+    def _after_fit(self) -> None:
+        """Say what the user should hear of, after each call that learned."""
+
+    @abstractmethod
+    def _extra_state(self) -> dict[str, Any]:
+        """Numbers of its own that a learner needs to go on, for files."""
+
+    @abstractmethod
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        """Take back what :meth:`_extra_state` gave."""
+
+    # ------------------------------------------------------------------------------ parameters
+
+    @classmethod
+    def _parameter_names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the hyper-parameters, as scikit-learn does."""
+        return {name: getattr(self, name) for name in self._parameter_names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change hyper-parameters; what was learned is forgotten at the next fit, not before."""
+        for name, value in params.items():
+            if name not in self._parameter_names():
+                raise fail("set_params", f"one of {', '.join(self._parameter_names())}", name)
+            setattr(self, name, value)
+        return self
+
+    def clone(self) -> Self:
+        """Return an unfitted learner with the same hyper-parameters."""
+        return type(self)(**self.get_params())
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
+        return f"{type(self).__name__}({shown})"
+
+    # -------------------------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        phi: Any,
+        reward: ArrayLike | None = None,
+        phi_next: Any = None,
+        *,
+        terminated: ArrayLike | None = None,
+        discount: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        batch_size: int = 1,
+    ) -> Self:
+        """Forget everything, then learn from these transitions in one pass.
+
+        The number of updates is known, so averaging="tail" covers exactly the second half.
+        Arguments as for :meth:`partial_fit`.
+        """
+        transitions = _transitions(phi, reward, phi_next, terminated, discount, weight)
+        batch_size = check_integer(batch_size, "batch_size", low=1)
+        self._forget()
+        horizon = -(-len(transitions) // batch_size) if self.horizon is None else self.horizon
+        self._learn(transitions, batch_size, horizon)
+        self._end_warm_up()
+        return self
+
+    def partial_fit(
+        self,
+        phi: Any,
+        reward: ArrayLike | None = None,
+        phi_next: Any = None,
+        *,
+        terminated: ArrayLike | None = None,
+        discount: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        batch_size: int = 1,
+    ) -> Self:
+        """Go on learning from more transitions.
+
+        Parameters
+        ----------
+        phi : Transitions, or features as for it
+            With features, ``reward`` and ``phi_next`` are needed too.
+        reward, phi_next, terminated, discount, weight
+            As for :class:`lincat.Transitions`.
+        batch_size : int
+            Transitions per update: the mean of their updates, all taken at the same parameters.
+            A call whose length is no multiple ends with a smaller batch.
+
+        Returns
+        -------
+        The learner itself.
+        """
+        transitions = _transitions(phi, reward, phi_next, terminated, discount, weight)
+        self._learn(transitions, check_integer(batch_size, "batch_size", low=1), self.horizon)
+        return self
+
+    def learn_one(
+        self,
+        phi: ArrayLike,
+        reward: float,
+        phi_next: ArrayLike,
+        *,
+        terminated: bool = False,
+        discount: float | None = None,
+        weight: float = 1.0,
+    ) -> Self:
+        """Learn from a single transition with features of shape (d,), or two state numbers."""
+        one = [np.asarray(x)[None] for x in (phi, phi_next)]
+        return self.partial_fit(
+            one[0],
+            [reward],
+            one[1],
+            terminated=[terminated],
+            discount=None if discount is None else [discount],
+            weight=[weight],
+        )
+
+    def predict(self, Phi: Any) -> Any:
+        """Return what was learned of the states with features Phi (n, d), or of state numbers.
+
+        Uses the averaged parameters, unless averaging="none".
+        """
+        self._end_warm_up()
+        features = check_state_features(Phi, "Phi")
+        d = self._parameters().shape[0]
+        if features.ndim == 2 and features.shape[1] != d:
+            raise fail("Phi", f"{d} features, as learned from", f"shape {features.shape}")
+        if features.ndim == 1 and features.max(initial=0) >= d:
+            raise fail("Phi", f"states below {d}, as learned from", int(features.max()))
+        return self._predict(features, self._mean())
+
+    # ------------------------------------------------------------------------------- the loop
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _learn(self, transitions: Transitions, batch_size: int, horizon: int | None) -> None:
+        self._validate()
+        if not hasattr(self, "n_seen_"):
+            self.n_seen_, self.n_updates_ = 0, 0
+            self._waiting_: list[tuple[Transitions, int]] = []
+            self._largest_norm_ = 0.0
+            self._average_ = IterateAverage(self.averaging, horizon)
+        self._waiting_.append((transitions, batch_size))
+        self._work_off(warm_up_over=False)
+
+    def _end_warm_up(self) -> None:
+        """Start with what there is, if transitions still wait for a warm-up to be complete."""
+        if not hasattr(self, "n_seen_"):
+            raise fail(type(self).__name__, "a call of fit or partial_fit first", "none")
+        if self._waiting_:
+            self._work_off(warm_up_over=True)
+
+    def _work_off(self, *, warm_up_over: bool) -> None:
+        if not hasattr(self, "_Theta_"):
+            waiting = [transitions for transitions, _ in self._waiting_]
+            if not self._prepare(waiting, warm_up_over):
+                return
+            self._allocate(waiting)
+        todo, self._waiting_ = self._waiting_, []
+        for transitions, batch_size in todo:
+            self._learn_all(transitions, batch_size)
+        self._after_fit()
+
+    def _validate(self) -> None:
+        check_gamma(self.gamma)
+        check_choice(self.averaging, "averaging", ("none", "full", "tail"))
+        check_choice(self.dtype, "dtype", ("float64", "float32"))
+        schedule_from(self.step_size)
+        for name in ("horizon", "n_features"):
+            if getattr(self, name) is not None:
+                check_integer(getattr(self, name), name, low=1)
+
+    def _allocate(self, waiting: list[Transitions]) -> None:
+        d = waiting[0].n_features
+        if d is None and self.n_features is None:
+            raise fail(
+                "n_features",
+                "the number of states, as states are given by number",
+                None,
+                f"pass n_features= to {type(self).__name__}",
+            )
+        if None not in (d, self.n_features) and d != self.n_features:
+            raise fail("phi", f"{self.n_features} features, as n_features says", d)
+        rows = self.n_features if d is None else d
+        self._Theta_ = kernels.layout.padded_zeros(rows, self._columns(), np.dtype(self.dtype))
+        self._Theta_[:, : self._columns()] = self._initial(waiting, self._Theta_.shape[0])
+        sums = self._average_.needs_sums
+        self._U_ = kernels.layout.padded_zeros(rows, self._columns()) if sums else np.zeros((0, 0))
+
+    def _learn_all(self, transitions: Transitions, batch_size: int) -> None:
+        rows = self._Theta_.shape[0]
+        if transitions.n_features not in (None, rows):
+            raise fail("phi", f"{rows} features, as before", transitions.n_features)
+        if transitions.kind == "states" and len(transitions):
+            top = max(int(transitions.phi.max()), int(transitions.phi_next.max()))
+            if top >= rows:
+                raise fail("phi", f"states below n_features = {rows}", top)
+        for part in self._parts(len(transitions), batch_size):
+            chunk = transitions[part]
+            step, largest = self._steps(chunk, batch_size)
+            updates = -(-len(chunk) // batch_size)
+            done = self._run(chunk, step, batch_size)
+            if done < len(chunk):
+                self.n_updates_ += done // batch_size
+                self.n_seen_ += done
+                safe = stable_step(float(largest[done]), self._curvature()) / 4.0
+                alpha = float(step[done]) * min(batch_size, len(chunk) - done)
+                raise DivergenceError(self.n_seen_, alpha, float(largest[done]), safe)
+            self.n_updates_ += updates
+            self.n_seen_ += len(chunk)
+            self._largest_norm_ = float(largest[-1])
+            if self._average_.updates_to_boundary(self.n_updates_) == 0:
+                self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
+
+    def _parts(self, n: int, batch_size: int) -> Iterator[slice]:
+        """Cut n transitions into pieces that end between batches and where a window begins."""
+        longest = max(_CHUNK // batch_size, 1)
+        begin = 0
+        while begin < n:
+            boundary = self._average_.updates_to_boundary(self.n_updates_)
+            updates = longest if boundary is None else min(longest, boundary)
+            end = min(begin + updates * batch_size, n)
+            yield slice(begin, end)
+            begin = end
+
+    def _steps(self, chunk: Transitions, batch_size: int) -> tuple[FloatArray, FloatArray]:
+        """Step size times weight over the size of the batch, and the largest ‖phi‖² seen."""
+        n = len(chunk)
+        norms = chunk.squared_norms()
+        if chunk.weight is not None:
+            norms = norms * chunk.weight
+        largest = np.maximum.accumulate(np.maximum(norms, self._largest_norm_))
+        batch = np.arange(n) // batch_size
+        updates = int(batch[-1]) + 1
+        schedule = schedule_from(self.step_size)
+        if schedule is None:
+            last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
+            alpha = auto_step(largest[last], self._curvature())
+        else:
+            alpha = schedule.steps(self.n_updates_, updates)
+        size = np.minimum(batch_size, n - batch * batch_size)
+        step = alpha[batch] / size
+        return (step if chunk.weight is None else step * chunk.weight), largest
+
+    # --------------------------------------------------------------------------- what it knows
+
+    def _theta_and_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Parameters and averaging sums without their padding (no sums without averaging)."""
+        columns = self._columns()
+        return self._Theta_[:, :columns], self._U_[:, :columns]
+
+    def _parameters(self) -> FloatArray:
+        """The current parameters, read-only."""
+        self._end_warm_up()
+        theta = self._theta_and_sums()[0]
+        theta.flags.writeable = False
+        return theta
+
+    def _mean(self) -> FloatArray:
+        """The averaged parameters, float64."""
+        self._end_warm_up()
+        return self._average_.mean(self.n_updates_, *self._theta_and_sums())
+
+    # ---------------------------------------------------------------------------------- files
+
+    def save(self, path: str | Path) -> None:
+        """Write the learner to a file: safetensors, no code, written whole or not at all."""
+        from lincat.learners.files import save_bytes
+
+        self._end_warm_up()
+        write_atomically(Path(path), save_bytes(self))
+
+    def _state(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        """Arrays and numbers from which learning goes on bit for bit."""
+        average = self._average_
+        theta, sums = self._theta_and_sums()
+        arrays = {"Theta": np.ascontiguousarray(theta)}
+        if average.needs_sums:
+            arrays["U"] = np.ascontiguousarray(sums)
+        if average.begin_sum is not None:
+            arrays["begin_sum"] = average.begin_sum
+        if average.next_sum is not None:
+            arrays["next_sum"] = average.next_sum
+        numbers = {
+            "n_seen": self.n_seen_,
+            "n_updates": self.n_updates_,
+            "largest_norm": self._largest_norm_,
+            "average": [average.kind, average.horizon, average.begin, average.next_begin],
+            "extra": self._extra_state(),
+        }
+        return arrays, numbers
+
+    def _restore(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+        self.n_seen_, self.n_updates_ = numbers["n_seen"], numbers["n_updates"]
+        self._largest_norm_, self._waiting_ = numbers["largest_norm"], []
+        kind, horizon, begin, next_begin = numbers["average"]
+        self._average_ = IterateAverage(kind, horizon)
+        self._average_.begin, self._average_.next_begin = begin, next_begin
+        self._restore_extra(numbers["extra"])
+
+        def padded(array: FloatArray) -> FloatArray:
+            rows, columns = array.shape
+            copy: FloatArray = kernels.layout.padded_zeros(rows, columns, array.dtype)
+            copy[:, : array.shape[1]] = array
+            return copy
+
+        self._Theta_ = padded(arrays["Theta"])
+        self._U_ = padded(arrays["U"]) if "U" in arrays else np.zeros((0, 0))
+        self._average_.begin_sum = arrays.get("begin_sum")
+        self._average_.next_sum = arrays.get("next_sum")
+
+
+def kernel_features(transitions: Transitions, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return phi and phi' as the kernels take them: arrays, CSR triples, or state numbers."""
+    if transitions.kind == "states":
+        return transitions.phi, transitions.phi_next
+    if transitions.kind == "sparse":
+        return _triple(transitions.phi), _triple(transitions.phi_next)
+    phi, phi_next = (
+        np.ascontiguousarray(x, dtype=dtype) for x in (transitions.phi, transitions.phi_next)
+    )
+    return phi, phi_next
+
+
+def _triple(matrix: FeatureMatrix) -> tuple[Any, Any, Any]:
+    # One width of index for all, or each kernel would be compiled for each.
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+
+
+def _transitions(
+    phi: Any,
+    reward: ArrayLike | None,
+    phi_next: Any,
+    terminated: ArrayLike | None,
+    discount: ArrayLike | None,
+    weight: ArrayLike | None,
+) -> Transitions:
+    if isinstance(phi, Transitions):
+        rest = (reward, phi_next, terminated, discount, weight)
+        if any(x is not None for x in rest):
+            raise fail("phi", "Transitions alone, or arrays", "Transitions and arrays")
+        return phi
+    if reward is None or phi_next is None:
+        missing = "reward" if reward is None else "phi_next"
+        raise fail(missing, "an array beside phi", None, "or pass a lincat.Transitions")
+    return Transitions(phi, reward, phi_next, terminated, discount, weight)

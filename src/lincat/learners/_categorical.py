@@ -1,0 +1,171 @@
+"""What learners of a distribution on a grid share: the grid, the kernels, what fell off it."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from lincat import kernels
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat._validation import check_integer, fail
+from lincat.core.bellman import GridMisfitWarning, reward_shifts
+from lincat.core.distribution import ReturnDistribution
+from lincat.core.grid import Grid
+from lincat.data.transitions import Transitions
+from lincat.learners._base import Learner, kernel_features
+
+__all__ = ["WARM_UP", "CategoricalLearner"]
+
+WARM_UP = 1000  # transitions that decide an automatic grid
+_MARGIN = 0.1  # by which it is wider, on each side, than they ask for
+# CDFs live in [0, 1], or not far from it; an error row of this norm means that Theta has left for
+# good, while all numbers are still finite.
+_LARGEST_ERROR = 1e6
+
+
+class CategoricalLearner(Learner):
+    """Base of the learners of return distributions."""
+
+    grid: Grid | str
+    intervals: int
+    gradient_step: bool
+
+    #: One of the constants of ``kernels.rules``.
+    _rule: ClassVar[str]
+    #: Whether the first parameters depend on the first transitions.
+    _needs_warm_up: ClassVar[bool] = False
+
+    @abstractmethod
+    def _laws(self, scores: FloatArray) -> FloatArray:
+        """CDF values (n, K) from phi·Theta (n, columns)."""
+
+    # ------------------------------------------------------------------------------- the grid
+
+    @property
+    def grid_(self) -> Grid:
+        """The grid in use: the given one, or the one chosen from the first transitions."""
+        self._end_warm_up()
+        return self._grid_
+
+    def _prepare(self, waiting: list[Transitions], warm_up_over: bool) -> bool:
+        if not isinstance(self.grid, Grid) and self.grid != "auto":
+            raise fail("grid", "a lincat.Grid or 'auto'", repr(self.grid))
+        enough = warm_up_over or sum(map(len, waiting)) >= WARM_UP
+        if (self.grid == "auto" or self._needs_warm_up) and not enough:
+            return False
+        self._clipped_ = np.zeros(2)
+        self._reach_ = (np.inf, -np.inf)
+        self._grid_ = self.grid if isinstance(self.grid, Grid) else self._choose_grid(waiting)
+        return True
+
+    def _choose_grid(self, waiting: list[Transitions]) -> Grid:
+        intervals = check_integer(self.intervals, "intervals", low=1)
+        reach = np.concatenate([self._reaches(part) for part in waiting])[:WARM_UP]
+        if len(reach) == 0:
+            raise fail("grid", "transitions to choose a grid from", "none")
+        low, high = float(reach.min()), float(reach.max())
+        margin = _MARGIN * (high - low) if low < high else max(1.0, abs(low)) / 2.0
+        return Grid(low - margin, high + margin, intervals)
+
+    def _reaches(self, transitions: Transitions) -> FloatArray:
+        """The return that each reward would give if it came for ever: r/(1 − discount).
+
+        A grid that holds all of them loses no mass (``MarkovRewardProcess.invariant_range``).
+        """
+        discount = transitions.discounts(self.gamma)
+        return np.asarray(transitions.reward / np.maximum(1.0 - discount, 1e-12))
+
+    @property
+    def clipped_mass_(self) -> FloatArray:
+        """Mass that fell (below, above) the grid, per transition, shape (2,)."""
+        self._end_warm_up()
+        return self._clipped_ / max(self.n_seen_, 1)
+
+    def _after_fit(self) -> None:
+        if self._clipped_.any() and not hasattr(self, "_warned_"):
+            self._warned_ = True
+            below, above = self.clipped_mass_
+            low, high = self._reach_
+            warnings.warn(
+                f"{below:.3g} of the mass falls below the grid "
+                f"[{self._grid_.low:g}, {self._grid_.high:g}] and {above:.3g} above it, and is "
+                f"moved to its ends, so means are biased; the rewards so far would fit "
+                f"[{low:.6g}, {high:.6g}]",
+                GridMisfitWarning,
+                stacklevel=4,
+            )
+
+    # ---------------------------------------------------------------------------- the updates
+
+    def _columns(self) -> int:
+        return int(kernels.rules.columns(self._grid_.intervals, self._rule_number()))
+
+    def _rule_number(self) -> int:
+        return int(getattr(kernels.rules, self._rule))
+
+    def _step_factor(self) -> float:
+        """What a step size is multiplied by: 2 * spacing for the gradient of ℓ2² (App. D)."""
+        return 2.0 * self._grid_.spacing if self.gradient_step else 1.0
+
+    def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
+        grid = self._grid_
+        discount = transitions.discounts(self.gamma)
+        reach = self._reaches(transitions)
+        self._reach_ = (
+            min(self._reach_[0], float(reach.min())),
+            max(self._reach_[1], float(reach.max())),
+        )
+        arguments = (
+            self._Theta_,
+            self._U_,
+            self._clipped_,
+            *kernel_features(transitions, self._Theta_.dtype),
+            reward_shifts(transitions.reward, discount, grid),
+            discount,
+            step * self._step_factor(),
+            _LARGEST_ERROR**2,
+            grid.intervals,
+            self._rule_number(),
+            self.n_updates_,
+        )
+        if transitions.kind == "dense" and batch_size == 1:
+            return int(kernels.dense.dense_updates(*arguments))
+        run = {
+            "dense": kernels.dense.dense_batches,
+            "sparse": kernels.csr.csr_updates,
+            "states": kernels.states.state_updates,
+        }[transitions.kind]
+        return int(run(*arguments, batch_size))
+
+    # -------------------------------------------------------------------------------- answers
+
+    @property
+    def Theta_(self) -> FloatArray:
+        """The current parameters, shape (d, K), or (d, K + 1) where the rule has one more."""
+        return self._parameters()
+
+    @property
+    def Theta_mean_(self) -> FloatArray:
+        """The averaged parameters; the current ones if averaging="none"."""
+        return self._mean()
+
+    def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> ReturnDistribution:
+        scores = parameters[Phi] if Phi.ndim == 1 else Phi @ parameters
+        return ReturnDistribution(self._laws(np.asarray(scores, dtype=np.float64)), self._grid_)
+
+    # ---------------------------------------------------------------------------------- files
+
+    def _extra_state(self) -> dict[str, Any]:
+        return {
+            "grid": [self._grid_.low, self._grid_.high, self._grid_.intervals],
+            "clipped": self._clipped_.tolist(),
+            "reach": list(self._reach_),
+        }
+
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        self._grid_ = Grid(*state["grid"])
+        self._clipped_ = np.array(state["clipped"])
+        self._reach_ = tuple(state["reach"])

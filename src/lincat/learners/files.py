@@ -1,0 +1,111 @@
+"""Learners as files: safetensors, so that reading one never runs code.
+
+The arrays are the learner's state; the header holds, as JSON text, the format's version, the class,
+the hyper-parameters and the counters. The bytes depend on nothing but the learner.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lincat._validation import InvalidInputError, fail
+from lincat._version import __version__
+from lincat.core.grid import Grid
+from lincat.learners._base import Learner
+from lincat.learners.linear_ctd import LinearCTD
+from lincat.learners.linear_pmf import LinearPMF
+from lincat.learners.linear_td import LinearTD
+from lincat.learners.schedules import PolynomialDecay
+from lincat.learners.softmax_ctd import SoftmaxCTD
+from lincat.learners.unnormalised_ctd import UnnormalisedCTD
+
+__all__ = ["load", "save_bytes"]
+
+_FORMAT = 1
+_CLASSES: dict[str, type[Learner]] = {
+    cls.__name__: cls for cls in (LinearCTD, LinearPMF, LinearTD, SoftmaxCTD, UnnormalisedCTD)
+}
+_ARRAYS = {"Theta", "U", "begin_sum", "next_sum"}
+_LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
+
+
+def save_bytes(learner: Learner) -> bytes:
+    """Return the content of a learner's file."""
+    from safetensors.numpy import save
+
+    arrays, numbers = learner._state()
+    header = {
+        "format": _FORMAT,
+        "lincat": __version__,
+        "class": type(learner).__name__,
+        "params": {name: _plain(value) for name, value in learner.get_params().items()},
+        "state": numbers,
+    }
+    return save(arrays, metadata={"lincat": json.dumps(header, sort_keys=True)})
+
+
+def load(path: str | Path) -> Any:
+    """Read a learner that ``save`` wrote; it goes on as if it had never stopped.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import lincat
+    >>> model = lincat.LinearTD(gamma=0.5, step_size=0.1).partial_fit([[1.0]], [1.0], [[1.0]])
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> model.save(file)
+    >>> lincat.load(file).psi_
+    array([0.1])
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise fail(str(path), "a readable model file", error.strerror or "an error") from None
+    try:
+        return _build(content)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise fail(str(path), "a model file of lincat", f"something else ({reason})") from None
+
+
+def _build(content: bytes) -> Learner:
+    from safetensors.numpy import load as load_arrays
+
+    size = int.from_bytes(content[:8], "little")
+    if len(content) < 8 or size > min(_LARGEST_HEADER, len(content) - 8):
+        raise fail("header", f"at most {_LARGEST_HEADER} bytes, within the file", size)
+    text = json.loads(content[8 : 8 + size])["__metadata__"]["lincat"]
+    header = json.loads(text)
+    if header["format"] != _FORMAT:
+        raise fail(
+            "format",
+            f"version {_FORMAT}",
+            header["format"],
+            "read it with a newer version of lincat",
+        )
+    if header["class"] not in _CLASSES:
+        raise fail("class", f"one of {', '.join(_CLASSES)}", repr(header["class"]))
+    learner = _CLASSES[header["class"]](
+        **{name: _unplain(name, value) for name, value in header["params"].items()}
+    )
+    arrays = load_arrays(content)
+    if not {"Theta"} <= set(arrays) <= _ARRAYS:
+        raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
+    learner._restore(arrays, header["state"])
+    return learner
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if isinstance(value, Grid | PolynomialDecay) else value
+
+
+def _unplain(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return Grid(**value) if name == "grid" else PolynomialDecay(**value)
+    return value

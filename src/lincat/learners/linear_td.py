@@ -1,0 +1,126 @@
+"""Linear-TD, the classic: means only (Eq. (linear_TD))."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from lincat import kernels
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat.data.transitions import Transitions
+from lincat.learners._base import Learner, kernel_features
+from lincat.learners.schedules import StepSize
+
+__all__ = ["LinearTD"]
+
+# A TD error so many times larger than any return means that psi has left for good.
+_LARGEST_ERROR = 1e6
+
+
+@final
+class LinearTD(Learner):
+    """Temporal-difference learning of the expected return, V(s) = phi(s)·psi.
+
+    ::
+
+        psi -= alpha phi ((phi − discount phi')·psi − reward)
+
+    With state numbers instead of features it is tabular TD (Eq. (td_learning)). Parameters as for
+    :class:`lincat.LinearCTD`, without a grid; ``predict`` returns values, shape (n,).
+
+    Attributes
+    ----------
+    psi_, psi_mean_ : array of shape (d,)
+        Current and averaged parameters.
+    n_seen_, n_updates_ : int
+
+    Examples
+    --------
+    >>> import lincat
+    >>> coin = lincat.catalog.uniform_coin()
+    >>> drawn = coin.process.sample(20_000, seed=1)
+    >>> model = lincat.LinearTD(gamma=0.5, n_features=1)
+    >>> value = model.fit(drawn.state, drawn.reward, drawn.next_state).predict([0])
+    >>> bool(abs(value[0] - 1.0) < 0.02)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float,
+        step_size: StepSize = "auto",
+        averaging: str = "tail",
+        horizon: int | None = None,
+        n_features: int | None = None,
+        dtype: str = "float64",
+    ) -> None:
+        self.gamma = gamma
+        self.step_size = step_size
+        self.averaging = averaging
+        self.horizon = horizon
+        self.n_features = n_features
+        self.dtype = dtype
+
+    def _prepare(self, waiting: list[Transitions], warm_up_over: bool) -> bool:
+        self._scale_ = 0.0  # the largest |reward| so far
+        return True
+
+    def _columns(self) -> int:
+        return 1
+
+    def _initial(self, waiting: list[Transitions], rows: int) -> float:
+        return 0.0
+
+    def _curvature(self) -> float:
+        return 1.0
+
+    def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
+        run = {
+            "dense": kernels.linear_td.linear_td_dense,
+            "sparse": kernels.linear_td.linear_td_csr,
+            "states": kernels.linear_td.linear_td_states,
+        }[transitions.kind]
+        # The kernels take vectors, and everything else a matrix of one column.
+        psi = np.ascontiguousarray(self._Theta_[:, 0])
+        sums = np.ascontiguousarray(self._U_[:, 0]) if self._average_.needs_sums else np.zeros(0)
+        self._scale_ = max(self._scale_, float(np.abs(transitions.reward).max(initial=0.0)))
+        done = run(
+            psi,
+            sums,
+            *kernel_features(transitions, psi.dtype),
+            transitions.reward,
+            transitions.discounts(self.gamma),
+            step,
+            _LARGEST_ERROR * max(self._scale_, 1e-300) / (1.0 - self.gamma),
+            self.n_updates_,
+            batch_size,
+        )
+        self._Theta_[:, 0] = psi
+        if self._average_.needs_sums:
+            self._U_[:, 0] = sums
+        return int(done)
+
+    @property
+    def psi_(self) -> FloatArray:
+        """The current parameters, shape (d,)."""
+        return self._parameters()[:, 0]
+
+    @property
+    def psi_mean_(self) -> FloatArray:
+        """The averaged parameters; the current ones if averaging="none"."""
+        return self._mean()[:, 0]
+
+    def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> FloatArray:
+        psi = parameters[:, 0]
+        return np.asarray(psi[Phi] if Phi.ndim == 1 else Phi @ psi)
+
+    def _after_fit(self) -> None:
+        pass  # there is no grid that anything could fall off
+
+    def _extra_state(self) -> dict[str, Any]:
+        return {"scale": self._scale_}
+
+    def _restore_extra(self, state: dict[str, Any]) -> None:
+        self._scale_ = state["scale"]

@@ -1,0 +1,81 @@
+"""Step sizes: constant, decaying, or chosen from the stream.
+
+**"auto"** needs no tuning. Let R be the largest ‖phi‖² seen so far (times the weight of the
+transition, if it has one). For one transition of Linear-CTD write F, F' for the rows phi·Theta,
+phi'·Theta and A for its update matrix. In expectation over on-policy transitions
+
+    E‖F − BF'‖² = 2 E[F·(F − BF')] − E‖F‖² + E‖BF'‖² <= 2 E[F·(F − BF')],
+
+because ‖B‖² <= gamma and F' is distributed as F. Hence
+
+    E‖(I − alpha A)θ‖² = ‖θ‖² − 2 alpha E[F·(F − BF')] + alpha² E[‖phi‖² ‖F − BF'‖²]
+                       <= ‖θ‖² − 2 alpha (1 − alpha R) E[F·(F − BF')],
+
+so every alpha <= 1/R is stable in mean square, and alpha = 1/(2R) contracts fastest by this bound.
+That is (1 + gamma)/(1 − √gamma) times the limit that the paper's proof gives. "auto" takes
+1/(4R): half the fastest step, for half the noise. Rules that multiply the error by a matrix of
+norm c (SSGD-PMF: c = ‖C Cᵀ‖) take 1/(4Rc), by the same argument in their own coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lincat._typing import FloatArray
+from lincat._validation import InvalidInputError, check_number, fail
+
+__all__ = ["PolynomialDecay", "StepSize", "auto_step", "schedule_from", "stable_step"]
+
+
+@dataclass(frozen=True)
+class PolynomialDecay:
+    """alpha_t = initial * t**(-power), t = 1, 2, ...
+
+    With power in (1/2, 1) and averaging, the classic choice of Polyak and Ruppert.
+
+    Examples
+    --------
+    >>> from lincat import PolynomialDecay
+    >>> PolynomialDecay(0.5, power=0.5).steps(0, 4).round(4)
+    array([0.5   , 0.3536, 0.2887, 0.25  ])
+    """
+
+    initial: float
+    power: float
+
+    def __post_init__(self) -> None:
+        check_number(self.initial, "initial", low=0.0, low_open=True)
+        check_number(self.power, "power", low=0.0, high=1.0)
+
+    def steps(self, done: int, n: int) -> FloatArray:
+        """Return the step sizes of updates done + 1, ..., done + n."""
+        return np.asarray(self.initial * np.arange(done + 1.0, done + n + 1.0) ** -self.power)
+
+
+StepSize = float | str | PolynomialDecay
+
+
+def schedule_from(step_size: StepSize) -> PolynomialDecay | None:
+    """Return the schedule that a learner's ``step_size`` asks for; None for "auto"."""
+    if isinstance(step_size, PolynomialDecay):
+        return step_size
+    if step_size == "auto":
+        return None
+    try:
+        return PolynomialDecay(check_number(step_size, "step_size", low=0.0, low_open=True), 0.0)
+    except InvalidInputError:
+        raise fail(
+            "step_size", "a number above 0, 'auto' or a PolynomialDecay", repr(step_size)
+        ) from None
+
+
+def stable_step(largest_squared_norm: float, curvature: float) -> float:
+    """Return 1/(R c), the largest step that is stable in mean square (see above)."""
+    return 1.0 / (max(largest_squared_norm, 1e-300) * curvature)
+
+
+def auto_step(largest_squared_norm: FloatArray, curvature: float) -> FloatArray:
+    """Return 1/(4 R c) for the largest ‖phi‖² seen by each update."""
+    return np.asarray(0.25 / (np.maximum(largest_squared_norm, 1e-300) * curvature))

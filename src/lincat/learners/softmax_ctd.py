@@ -1,0 +1,75 @@
+"""Softmax linear-categorical TD (Bellemare, Dabney and Rowland 2023, Section 9.5)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.special import softmax
+
+from lincat._typing import FloatArray
+from lincat.core.grid import Grid
+from lincat.data.transitions import Transitions
+from lincat.learners._categorical import CategoricalLearner
+from lincat.learners.schedules import StepSize
+
+__all__ = ["SoftmaxCTD"]
+
+
+@final
+class SoftmaxCTD(CategoricalLearner):
+    """Linear scores, softmax masses, cross-entropy to the projected target: C51 without a network.
+
+    ::
+
+        pmf(s) = softmax(phi(s)·Theta),   Theta -= alpha phi (pmf(s) − projected target pmf)ᵀ
+
+    Its laws are always proper, but it has no linear fixed point and does not preserve means.
+    Parameters and attributes as for :class:`lincat.LinearCTD`, but ``Theta_`` has K + 1 columns of
+    scores.
+
+    Examples
+    --------
+    >>> import lincat
+    >>> coin = lincat.catalog.uniform_coin()
+    >>> drawn = coin.process.sample(20_000, seed=1)
+    >>> model = lincat.SoftmaxCTD(grid=coin.grid(intervals=10), gamma=0.5, n_features=1)
+    >>> dist = model.fit(drawn.state, drawn.reward, drawn.next_state).predict([0])
+    >>> bool(dist.negative_mass[0] == 0.0)
+    True
+    """
+
+    _rule: ClassVar[str] = "SOFTMAX"
+
+    def __init__(
+        self,
+        *,
+        grid: Grid | str,
+        gamma: float,
+        step_size: StepSize = "auto",
+        averaging: str = "tail",
+        horizon: int | None = None,
+        intervals: int = 50,
+        n_features: int | None = None,
+        dtype: str = "float64",
+    ) -> None:
+        self.grid = grid
+        self.gamma = gamma
+        self.step_size = step_size
+        self.averaging = averaging
+        self.horizon = horizon
+        self.intervals = intervals
+        self.n_features = n_features
+        self.dtype = dtype
+
+    def _initial(self, waiting: list[Transitions], rows: int) -> float:
+        return 0.0  # the uniform law
+
+    def _curvature(self) -> float:
+        return 0.5  # the softmax has a Jacobian of norm at most 1/2
+
+    def _step_factor(self) -> float:
+        return 1.0
+
+    def _laws(self, scores: FloatArray) -> FloatArray:
+        return np.cumsum(softmax(scores, axis=1)[:, :-1], axis=1)
