@@ -1,3 +1,4 @@
+from . import checks
 from ._validation import InvalidInputError
 from ._version import __version__
 from .core.bellman import (
@@ -31,6 +32,7 @@ from .processes import catalog
 from .processes.files import read_problem
 from .processes.finite import FiniteMDP, MarkovRewardProcess, StateTransitions
 from .processes.problem import Problem
+from .runs.sweep import sweep
 from .solvers.approximation import ApproximationError, approximation_error
 from .solvers.exact import solve_categorical, solve_value
 from .solvers.krylov import ConvergenceError
@@ -66,6 +68,7 @@ __all__ = [
     "catalog",
     "cdf_from_pmf",
     "cdf_from_theta",
+    "checks",
     "clipped_mass",
     "cramer",
     "error_constants",
@@ -76,6 +79,7 @@ __all__ = [
     "read_problem",
     "solve_categorical",
     "solve_value",
+    "sweep",
     "theta_from_weights",
     "true_returns",
     "wasserstein",

@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _product_error(a, b, product):
     """The rounding error a * b - product of a floating-point product (Dekker, 1971)."""
     a_split = 134217729.0 * a  # 2**27 + 1
@@ -29,7 +29,7 @@ def _product_error(a, b, product):
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def reward_shift(reward, discount, low, spacing, K):
     """Where the pushed lowest atom lands: rho = (reward - (1 - discount) * low) / spacing.
 
@@ -47,14 +47,14 @@ def reward_shift(reward, discount, low, spacing, K):
     return min(max((difference + error) / spacing, -K - 1.0), K + 1.0)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def reward_shifts(out, reward, discount, low, spacing, K):
     """out[i] = reward_shift of transition i."""
     for i in range(out.shape[0]):
         out[i] = reward_shift(reward[i], discount[i], low, spacing, K)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def target_rows(out, cdf_next, rho, discount):
     """out[i] = target of transition i; out, cdf_next (n, K), rho and discount (n,)."""
     n, K = out.shape
@@ -64,7 +64,7 @@ def target_rows(out, cdf_next, rho, discount):
         add_target(out, i, source, i * K, rho[i], discount[i], 1.0, 1.0, K)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def add_expected_targets(out, cdf, offsets, next_state, rho, discount, probability, total):
     """out[s] += E[target of the next state's law | s] over a table of outcomes sorted by state.
 
@@ -79,7 +79,7 @@ def add_expected_targets(out, cdf, offsets, next_state, rho, discount, probabili
             add_target(out, s, source, start, rho[j], discount[j], total, probability[j], K)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def clipped_masses(out, cdf, row, rho, discount):
     """out[i] = (mass below the grid, mass above it) of the pushed law of transition i.
 

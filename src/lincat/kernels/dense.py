@@ -30,7 +30,7 @@ gives the same bits (with mini-batches: any split between batches).
 import numpy as np
 from numba import njit
 
-from lincat.kernels.layout import GROUP, KERNEL, aligned_zeros, group_size, work_rows
+from lincat.kernels.layout import GROUP, KERNEL, PAD, aligned_zeros, group_size, work_rows
 from lincat.kernels.passes import add_outers, dots, lagged, update, update_and_dots
 from lincat.kernels.rules import increment, is_normalised
 
@@ -93,3 +93,24 @@ def dense_batches(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, 
                 lagged(lags, j, work.error, j, seen + number)
             add_outers(U, phi, first, lags, count, quads64)
     return n
+
+
+@njit(**KERNEL)
+def batch_increments(errors, clipped, rows, ahead, rho, delta, step, limit, K, rule):
+    """errors[j] = increment_j of one batch whose dot products phi·Theta, phi'·Theta are taken.
+
+    For large batches, where matrix products make rows and ahead, and then phiᵀ errors. All three
+    have Theta's width. Returns whether all is well; see ``increment``.
+    """
+    count, width = rows.shape
+    first = np.int64(0)
+    work = work_rows(rows, K, is_normalised(rule), np.int64(1))
+    for j in range(count):
+        for k in range(width):
+            work.row[k] = rows[j, k] + work.offset[k]
+            work.ahead[PAD + k] = ahead[j, k] + work.offset[k]
+        if not increment(work, clipped, first, rho[j], delta[j], step[j], limit, K, rule):
+            return False
+        for k in range(width):
+            errors[j, k] = work.error[0, k]
+    return True

@@ -10,7 +10,7 @@ import numpy as np
 __all__ = ["draw_outcomes", "walk"]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _search(cumulative, start, stop, uniform):
     """The first index in start..stop - 1 whose cumulative probability exceeds ``uniform``."""
     low, high = start, stop - 1
@@ -23,7 +23,7 @@ def _search(cumulative, start, stop, uniform):
     return low
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def draw_outcomes(out, state, offsets, cumulative, uniform):
     """out[i] = the outcome drawn for state[i]: independent (generative) transitions."""
     for i in range(out.shape[0]):
@@ -31,7 +31,7 @@ def draw_outcomes(out, state, offsets, cumulative, uniform):
         out[i] = _search(cumulative, offsets[s], offsets[s + 1], uniform[i])
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def walk(
     out, start, offsets, cumulative, next_state, terminated, initial_cumulative, uniform, restart
 ):

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from lincat import kernels
 from lincat._typing import FeatureMatrix, FloatArray
@@ -21,6 +22,9 @@ __all__ = ["WARM_UP", "CategoricalLearner"]
 
 WARM_UP = 1000  # transitions that decide an automatic grid
 _MARGIN = 0.1  # by which it is wider, on each side, than they ask for
+# From here on matrix products beat the loop over transitions, by 1.2 to 1.5 on one thread.
+_BLAS_BATCH = 128
+_BLAS_FEATURES = 256
 # CDFs live in [0, 1], or not far from it; an error row of this norm means that Theta has left for
 # good, while all numbers are still finite.
 _LARGEST_ERROR = 1e6
@@ -118,14 +122,22 @@ class CategoricalLearner(Learner):
             min(self._reach_[0], float(reach.min())),
             max(self._reach_[1], float(reach.max())),
         )
+        phi, phi_next = kernel_features(transitions, self._Theta_.dtype)
+        numbers = (
+            reward_shifts(transitions.reward, discount, grid),
+            discount,
+            step * self._step_factor(),
+        )
+        large = batch_size >= _BLAS_BATCH and self._Theta_.shape[0] >= _BLAS_FEATURES
+        if transitions.kind == "dense" and large:
+            return self._run_matrices(phi, phi_next, numbers, batch_size)
         arguments = (
             self._Theta_,
             self._U_,
             self._clipped_,
-            *kernel_features(transitions, self._Theta_.dtype),
-            reward_shifts(transitions.reward, discount, grid),
-            discount,
-            step * self._step_factor(),
+            phi,
+            phi_next,
+            *numbers,
             _LARGEST_ERROR**2,
             grid.intervals,
             self._rule_number(),
@@ -139,6 +151,38 @@ class CategoricalLearner(Learner):
             "states": kernels.states.state_updates,
         }[transitions.kind]
         return int(run(*arguments, batch_size))
+
+    def _run_matrices(
+        self, phi: FloatArray, phi_next: FloatArray, numbers: tuple[FloatArray, ...], size: int
+    ) -> int:
+        """Large dense batches: dot products and updates as matrix products.
+
+        On one BLAS thread, so that the number of threads does not change the sums.
+        """
+        n, Theta, columns = len(phi), self._Theta_, self._columns()
+        with threadpool_limits(1, "blas"):
+            for number, first in enumerate(range(0, n, size)):
+                batch = slice(first, min(first + size, n))
+                rows, ahead = phi[batch] @ Theta, phi_next[batch] @ Theta
+                errors = np.zeros_like(rows)
+                fine = kernels.dense.batch_increments(
+                    errors,
+                    self._clipped_,
+                    rows,
+                    ahead,
+                    *(x[batch] for x in numbers),
+                    _LARGEST_ERROR**2,
+                    self._grid_.intervals,
+                    self._rule_number(),
+                )
+                if not fine:
+                    return first
+                change = phi[batch].T @ errors
+                Theta += change
+                if self._average_.needs_sums:
+                    lag = float(self.n_updates_ + number)
+                    self._U_[:, :columns] -= lag * change[:, :columns]
+        return n
 
     # -------------------------------------------------------------------------------- answers
 

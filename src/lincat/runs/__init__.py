@@ -1,0 +1,1 @@
+"""Runs: many of them at once."""
