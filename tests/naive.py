@@ -5,6 +5,7 @@ G̃(r), and for users' grids the same with atoms anywhere on the line. Mass push
 the grid stays at that end.
 """
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -233,3 +234,137 @@ def categorical_td_update(pmf, state, reward, next_state, discount, grid, step_s
     target = project(pushed, pmf[next_state], grid)
     out[state] -= step_size * (pmf[state] - target)
     return out
+
+
+# ------------------------------------------------------------------- rules, in grid units
+# Position u stands for the return low + u * spacing, so a transition is (rho, delta) alone.
+
+RULES = ("ctd", "pmf", "unnormalised", "softmax")
+
+
+def rule_columns(K, rule):
+    return K if rule in ("ctd", "pmf") else K + 1
+
+
+def projection_matrix(rho, delta, K):
+    """G (K+1, K+1): atom m of the next state, moved to rho + delta m, split over its neighbours."""
+    position = np.clip(rho + delta * np.arange(K + 1), 0.0, K)
+    return np.maximum(0.0, 1.0 - np.abs(position[:, None] - np.arange(K + 1)))
+
+
+def rule_pmf(Theta, phi, K, rule):
+    """The K + 1 masses of a state under a rule's parameters."""
+    z = phi @ Theta
+    if rule in ("ctd", "pmf"):
+        return np.diff(z + np.arange(1, K + 1) / (K + 1), prepend=0.0, append=1.0)
+    if rule == "unnormalised":
+        return np.diff(z, prepend=0.0)
+    p = np.exp(z - z.max())
+    return p / p.sum()
+
+
+def next_pmf(Theta, phi_next, delta, K, rule):
+    """The masses that are pushed; at the end of an episode a mass of one, anywhere."""
+    return np.eye(K + 1)[0] if delta == 0.0 else rule_pmf(Theta, phi_next, K, rule)
+
+
+def rule_direction(Theta, phi, phi_next, delta, G, K, rule):
+    """What multiplies -step phi, given the matrix G of the projection."""
+    pmf = rule_pmf(Theta, phi, K, rule)
+    target = next_pmf(Theta, phi_next, delta, K, rule) @ G
+    if rule == "softmax":
+        return pmf - target
+    error = np.cumsum(pmf - target)
+    if rule == "unnormalised":
+        return error
+    C = C_matrix(K)
+    return error[:K] if rule == "ctd" else error[:K] @ C @ C.T
+
+
+def mass_outside(Theta, phi_next, rho, delta, K, rule):
+    """Mass pushed below position 0 and above position K."""
+    pmf = next_pmf(Theta, phi_next, delta, K, rule)
+    position = rho + delta * np.arange(K + 1)
+    return np.array([pmf[position < -1e-9].sum(), pmf[position > K + 1e-9].sum()])
+
+
+def rule_updates(Theta, phi, phi_next, rho, delta, step, K, rule, batch=1, start=0):
+    """Final parameters, mean of the iterates after the first ``start`` updates, mass outside."""
+    Theta = Theta.copy()
+    iterates, outside = [], np.zeros(2)
+    for first in range(0, len(rho), batch):
+        change = np.zeros_like(Theta)
+        for t in range(first, min(first + batch, len(rho))):
+            G = projection_matrix(rho[t], delta[t], K)
+            row = rule_direction(Theta, phi[t], phi_next[t], delta[t], G, K, rule)
+            change -= step[t] * np.outer(phi[t], row)
+            outside += mass_outside(Theta, phi_next[t], rho[t], delta[t], K, rule)
+        Theta += change
+        iterates.append(Theta.copy())
+    return Theta, np.mean(iterates[start:], axis=0), outside
+
+
+# ------------------------------------------------------------------------------- learners
+
+
+@functools.lru_cache(maxsize=4096)
+def _matrices(grid, reward, discount):
+    """g, B(r) and b(r), remembered because tests see few different rewards."""
+    return (
+        g(grid, reward, discount),
+        bellman_matrix(grid, reward, discount),
+        bellman_offset(grid, reward, discount),
+    )
+
+
+def learner_change(Theta, phi, reward, phi_next, discount, grid, rule):
+    """The update of one transition at step size 1; rule "td" has no grid."""
+    if rule == "td":
+        return linear_td_update(Theta[:, 0], phi, reward, phi_next, discount, 1.0)[:, None] - Theta
+    table, B, b = _matrices(grid, reward, discount)
+    K = grid.intervals
+    if rule in ("ctd", "pmf"):  # the paper's own form, Eq. (linear_CTD), (linear_CTD_PMF_THETA)
+        bracket = phi @ Theta - phi_next @ Theta @ B.T - b
+        C = C_matrix(K)
+        return -np.outer(phi, bracket if rule == "ctd" else bracket @ C @ C.T)
+    return -np.outer(phi, rule_direction(Theta, phi, phi_next, discount, table, K, rule))
+
+
+def step_sizes(step_size, squared_norms, curvature, batch):
+    """alpha of every update: ("constant", a), ("decay", a, power), or ("auto",)."""
+    updates = -(-len(squared_norms) // batch)
+    if step_size[0] == "constant":
+        return [step_size[1]] * updates
+    if step_size[0] == "decay":
+        return [step_size[1] / t ** step_size[2] for t in range(1, updates + 1)]
+    return [1.0 / (4.0 * max(squared_norms[: (u + 1) * batch]) * curvature) for u in range(updates)]
+
+
+def learner_iterates(Theta, data, grid, rule, *, step_size=("auto",), batch=1, factor=1.0):
+    """Theta after every update, from the list of (phi, reward, phi_next, discount, weight)."""
+    K = 1 if grid is None else grid.intervals
+    C = C_matrix(K)
+    curvature = {"pmf": np.linalg.norm(C @ C.T, 2), "softmax": 0.5}.get(rule, 1.0) * factor
+    norms = [weight * phi @ phi for phi, _, _, _, weight in data]
+    alphas = step_sizes(step_size, norms, curvature, batch)
+    Theta, iterates = Theta.copy(), []
+    for u, alpha in enumerate(alphas):
+        part = data[u * batch : (u + 1) * batch]
+        changes = [w * learner_change(Theta, *rest, grid, rule) for *rest, w in part]
+        Theta = Theta + alpha * factor * np.mean(changes, axis=0)
+        iterates.append(Theta)
+    return np.array(iterates)
+
+
+def average(iterates, averaging, horizon=None):
+    """Mean of the iterates that a learner reports; without a horizon "tail" is the anytime one."""
+    t = len(iterates)
+    if averaging == "none":
+        return iterates[-1]
+    begin = 0
+    if averaging == "tail" and horizon is not None:
+        begin = max(horizon // 2 - 1, 0)  # Theta_{T/2}, ..., Theta_T
+    elif averaging == "tail":
+        # Windows begin at 512 * 2^m; the last one that holds half of all iterates.
+        begin = max((b for b in (512 * 2**m for m in range(40)) if 2 * b <= t), default=0)
+    return iterates[begin:].mean(axis=0)

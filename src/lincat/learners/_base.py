@@ -6,6 +6,7 @@ code, and how to predict. Everything else is here, once. Implemented methods are
 
 from __future__ import annotations
 
+import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat._validation import check_choice, check_gamma, check_integer, fail
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners.averaging import IterateAverage
-from lincat.learners.schedules import auto_step, schedule_from, stable_step
+from lincat.learners.schedules import auto_steps, schedule_from, stable_step
 
 __all__ = ["DivergenceError", "Learner", "kernel_features"]
 
@@ -73,6 +74,10 @@ class Learner(ABC):
     @abstractmethod
     def _curvature(self) -> float:
         """The norm c of what multiplies the error in an update (see schedules.py)."""
+
+    @abstractmethod
+    def _slowness(self) -> float:
+        """How much slower than that norm says the slowest error decays (see schedules.py)."""
 
     @abstractmethod
     def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
@@ -193,9 +198,9 @@ class Learner(ABC):
             one[0],
             [reward],
             one[1],
-            terminated=[terminated],
+            terminated=[terminated] if terminated else None,
             discount=None if discount is None else [discount],
-            weight=[weight],
+            weight=None if weight == 1.0 else [weight],
         )
 
     def predict(self, Phi: Any) -> Any:
@@ -203,14 +208,17 @@ class Learner(ABC):
 
         Uses the averaged parameters, unless averaging="none".
         """
-        self._end_warm_up()
+        return self._predict(self._check_states(Phi), self._mean())
+
+    def _check_states(self, Phi: Any) -> FeatureMatrix:
+        """Return features, or state numbers, that the parameters can be applied to."""
         features = check_state_features(Phi, "Phi")
         d = self._parameters().shape[0]
         if features.ndim == 2 and features.shape[1] != d:
             raise fail("Phi", f"{d} features, as learned from", f"shape {features.shape}")
         if features.ndim == 1 and features.max(initial=0) >= d:
             raise fail("Phi", f"states below {d}, as learned from", int(features.max()))
-        return self._predict(features, self._mean())
+        return features
 
     # ------------------------------------------------------------------------------- the loop
 
@@ -225,8 +233,15 @@ class Learner(ABC):
             self._waiting_: list[tuple[Transitions, int]] = []
             self._largest_norm_ = 0.0
             self._average_ = IterateAverage(self.averaging, horizon)
+        before = len(self._waiting_)
         self._waiting_.append((transitions, batch_size))
-        self._work_off(warm_up_over=False)
+        try:
+            self._work_off(warm_up_over=False)
+        except Exception:
+            del self._waiting_[before:]  # a call that fails leaves nothing behind
+            if before == 0 and not hasattr(self, "_Theta_"):
+                self._forget()
+            raise
 
     def _end_warm_up(self) -> None:
         """Start with what there is, if transitions still wait for a warm-up to be complete."""
@@ -238,7 +253,12 @@ class Learner(ABC):
     def _work_off(self, *, warm_up_over: bool) -> None:
         if not hasattr(self, "_Theta_"):
             waiting = [transitions for transitions, _ in self._waiting_]
+            d, got = waiting[0].n_features, waiting[-1].n_features
+            if d != got:
+                raise fail("phi", f"{d} features, as before", got)
             if not self._prepare(waiting, warm_up_over):
+                # The caller may reuse its arrays before these are learned from.
+                self._waiting_[-1] = (copy.deepcopy(waiting[-1]), self._waiting_[-1][1])
                 return
             self._allocate(waiting)
         todo, self._waiting_ = self._waiting_, []
@@ -320,7 +340,8 @@ class Learner(ABC):
         schedule = schedule_from(self.step_size)
         if schedule is None:
             last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
-            alpha = auto_step(largest[last], self._curvature())
+            tau = (1000.0 + 10.0 * self._Theta_.shape[0]) * self._slowness()
+            alpha = auto_steps(largest[last], self._curvature(), self.n_updates_, tau)
         else:
             alpha = schedule.steps(self.n_updates_, updates)
         size = np.minimum(batch_size, n - batch * batch_size)

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from lincat import kernels
 from lincat._typing import FeatureMatrix, FloatArray
-from lincat._validation import check_integer, fail
+from lincat._validation import check_array, check_integer, fail
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
@@ -55,10 +55,13 @@ class CategoricalLearner(Learner):
         return self._grid_
 
     def _prepare(self, waiting: list[Transitions], warm_up_over: bool) -> bool:
-        if not isinstance(self.grid, Grid) and self.grid != "auto":
-            raise fail("grid", "a lincat.Grid or 'auto'", repr(self.grid))
+        if not isinstance(self.grid, Grid) and not (
+            isinstance(self.grid, str) and self.grid == "auto"
+        ):
+            got = " ".join(repr(self.grid).split())[:80]
+            raise fail("grid", "a lincat.Grid or 'auto'", got)
         enough = warm_up_over or sum(map(len, waiting)) >= WARM_UP
-        if (self.grid == "auto" or self._needs_warm_up) and not enough:
+        if (not isinstance(self.grid, Grid) or self._needs_warm_up) and not enough:
             return False
         self._clipped_ = np.zeros(2)
         self._reach_ = (np.inf, -np.inf)
@@ -99,7 +102,7 @@ class CategoricalLearner(Learner):
                 f"moved to its ends, so means are biased; the rewards so far would fit "
                 f"[{low:.6g}, {high:.6g}]",
                 GridMisfitWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     # ---------------------------------------------------------------------------- the updates
@@ -211,5 +214,6 @@ class CategoricalLearner(Learner):
 
     def _restore_extra(self, state: dict[str, Any]) -> None:
         self._grid_ = Grid(*state["grid"])
-        self._clipped_ = np.array(state["clipped"])
-        self._reach_ = tuple(state["reach"])
+        self._clipped_ = check_array(state["clipped"], "clipped", shape=(2,))
+        low, high = state["reach"]
+        self._reach_ = (float(low), float(high))

@@ -49,8 +49,8 @@ class IterateAverage:
         if self.kind != "tail":
             return None
         if self.horizon is not None:
-            left = self.horizon // 2 - 1 - done
-            return left if left > 0 else None
+            begin = self.horizon // 2 - 1
+            return begin - done if begin > 0 and self.begin_sum is None else None
         return max(_FIRST_WINDOW, 2 * self.next_begin) - done
 
     def pass_boundary(self, done: int, theta: FloatArray, sums: FloatArray) -> None:
@@ -66,7 +66,7 @@ class IterateAverage:
         """Return the average after ``done`` updates."""
         if self.kind == "none" or done == 0:
             return theta.astype(np.float64)
-        if self.begin_sum is None:
+        if self.begin_sum is None or done == self.begin:  # no iterate in the window yet
             return np.asarray(theta + sums / done)
         # (t Theta + U − S_begin)/(t − begin), with the large terms taken apart.
         n = done - self.begin

@@ -11,7 +11,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lincat._validation import InvalidInputError, fail
+import numpy as np
+
+from lincat._validation import InvalidInputError, check_choice, check_number, fail
 from lincat._version import __version__
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
@@ -98,10 +100,39 @@ def _build(content: bytes) -> Learner:
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
     learner._restore(arrays, header["state"])
+    _check_state(learner, arrays)
     return learner
 
 
+def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
+    """Refuse arrays and counters that do not fit each other: kernels trust them."""
+    average = learner._average_
+    check_choice(average.kind, "averaging", ("none", "full", "tail"))
+    check_number(learner._largest_norm_, "largest_norm", low=0.0)
+    counts = (average.begin, average.next_begin, learner.n_updates_, learner.n_seen_)
+    if any(type(n) is not int or n < 0 for n in counts) or max(counts) != learner.n_seen_:
+        raise fail("counters", "integers, none above the transitions seen", list(counts))
+    needed = {
+        "Theta": True,
+        "U": average.needs_sums,
+        "begin_sum": average.begin > 0,
+        "next_sum": average.next_begin > 0,
+    }
+    names = sorted(name for name in needed if needed[name])
+    if sorted(arrays) != names:
+        raise fail("arrays", ", ".join(names), ", ".join(sorted(arrays)))
+    shape = (arrays["Theta"].shape[0], learner._columns())
+    for name, array in arrays.items():
+        dtypes = ("float64", "float32") if name == "Theta" else ("float64",)
+        if array.shape != shape or array.dtype.name not in dtypes:
+            raise fail(name, f"{dtypes[0]} of shape {shape}", f"{array.dtype} {array.shape}")
+        if not np.isfinite(array).all():
+            raise fail(name, "finite numbers", "others")
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
     return asdict(value) if isinstance(value, Grid | PolynomialDecay) else value
 
 

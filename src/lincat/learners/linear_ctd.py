@@ -33,7 +33,8 @@ class LinearCTD(CategoricalLearner):
     gamma : float
         Discount factor in [0, 1).
     step_size : float, "auto" or PolynomialDecay
-        "auto" is 1/(4 max‖phi‖²), stable without tuning (see ``lincat.learners.schedules``).
+        "auto" starts at 1/(4 max‖phi‖²), which is stable without tuning, and decays slowly (see
+        ``lincat.learners.schedules``).
     averaging : "tail", "full" or "none"
         Which iterates ``predict`` averages. "tail" is the second half if the number of updates is
         known (``fit``, or ``horizon``), else a window that at all times holds the last half of the
@@ -97,6 +98,9 @@ class LinearCTD(CategoricalLearner):
 
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
         return 0.0  # the uniform law
+
+    def _slowness(self) -> float:
+        return 1.0
 
     def _curvature(self) -> float:
         return self._step_factor()

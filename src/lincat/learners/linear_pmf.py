@@ -67,6 +67,9 @@ class LinearPMF(CategoricalLearner):
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
         return 0.0  # the uniform law
 
+    def _slowness(self) -> float:
+        return 1.0
+
     def _curvature(self) -> float:
         # ‖C Cᵀ‖, Lemma spectra_of_CTC.
         norm = 0.25 / math.sin(math.pi / (4 * self._grid_.intervals + 2)) ** 2

@@ -73,6 +73,9 @@ class LinearTD(Learner):
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
         return 0.0
 
+    def _slowness(self) -> float:
+        return 1.0
+
     def _curvature(self) -> float:
         return 1.0
 
@@ -123,4 +126,4 @@ class LinearTD(Learner):
         return {"scale": self._scale_}
 
     def _restore_extra(self, state: dict[str, Any]) -> None:
-        self._scale_ = state["scale"]
+        self._scale_ = float(state["scale"])

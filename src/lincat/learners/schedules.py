@@ -12,9 +12,19 @@ because ‖B‖² <= gamma and F' is distributed as F. Hence
                        <= ‖θ‖² − 2 alpha (1 − alpha R) E[F·(F − BF')],
 
 so every alpha <= 1/R is stable in mean square, and alpha = 1/(2R) contracts fastest by this bound.
-That is (1 + gamma)/(1 − √gamma) times the limit that the paper's proof gives. "auto" takes
+That is (1 + gamma)/(1 − √gamma) times the limit that the paper's proof gives. "auto" starts at
 1/(4R): half the fastest step, for half the noise. Rules that multiply the error by a matrix of
 norm c (SSGD-PMF: c = ‖C Cᵀ‖) take 1/(4Rc), by the same argument in their own coordinates.
+
+Along a walk, where transitions follow each other, a constant step leaves a bias of the order of the
+step that averaging does not remove. So "auto" decays, as slowly as that allows:
+
+    alpha_t = (1 + t/tau)**(-0.6) / (4 R c),      tau = (1000 + 10 d) s,
+
+nearly constant while each of d features is seen a few times, then with a power in (1/2, 1), for
+which averages of the iterates are asymptotically as good as any (Polyak and Juditsky, 1992). The
+slowness s is 1, but K + 1 for the softmax: c bounds its Jacobian, which is that much smaller where
+the law is spread over all atoms.
 """
 
 from __future__ import annotations
@@ -26,7 +36,7 @@ import numpy as np
 from lincat._typing import FloatArray
 from lincat._validation import InvalidInputError, check_number, fail
 
-__all__ = ["PolynomialDecay", "StepSize", "auto_step", "schedule_from", "stable_step"]
+__all__ = ["PolynomialDecay", "StepSize", "auto_steps", "schedule_from", "stable_step"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +71,7 @@ def schedule_from(step_size: StepSize) -> PolynomialDecay | None:
     """Return the schedule that a learner's ``step_size`` asks for; None for "auto"."""
     if isinstance(step_size, PolynomialDecay):
         return step_size
-    if step_size == "auto":
+    if isinstance(step_size, str) and step_size == "auto":
         return None
     try:
         return PolynomialDecay(check_number(step_size, "step_size", low=0.0, low_open=True), 0.0)
@@ -76,6 +86,14 @@ def stable_step(largest_squared_norm: float, curvature: float) -> float:
     return 1.0 / (max(largest_squared_norm, 1e-300) * curvature)
 
 
-def auto_step(largest_squared_norm: FloatArray, curvature: float) -> FloatArray:
-    """Return 1/(4 R c) for the largest ‖phi‖² seen by each update."""
-    return np.asarray(0.25 / (np.maximum(largest_squared_norm, 1e-300) * curvature))
+def auto_steps(
+    largest_squared_norm: FloatArray, curvature: float, done: int, tau: float
+) -> FloatArray:
+    """Return the automatic step sizes of the updates after ``done`` of them (see above).
+
+    ``largest_squared_norm`` holds R for each update; the step is 0 while no feature was seen.
+    """
+    update = done + np.arange(len(largest_squared_norm))
+    decay = (1.0 + update / tau) ** -0.6
+    seen = largest_squared_norm > 0.0
+    return np.where(seen, 0.25 * decay / (np.where(seen, largest_squared_norm, 1.0) * curvature), 0)

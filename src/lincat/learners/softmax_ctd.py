@@ -65,6 +65,9 @@ class SoftmaxCTD(CategoricalLearner):
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
         return 0.0  # the uniform law
 
+    def _slowness(self) -> float:
+        return self._grid_.intervals + 1.0
+
     def _curvature(self) -> float:
         return 0.5  # the softmax has a Jacobian of norm at most 1/2
 

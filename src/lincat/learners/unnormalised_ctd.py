@@ -10,7 +10,7 @@ from scipy.sparse.linalg import lsqr
 
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
-from lincat.data.transitions import Transitions, check_state_features
+from lincat.data.transitions import Transitions
 from lincat.learners._categorical import WARM_UP, CategoricalLearner
 from lincat.learners.schedules import StepSize
 
@@ -67,7 +67,7 @@ class UnnormalisedCTD(CategoricalLearner):
 
     def total_mass(self, Phi: Any) -> FloatArray:
         """Return the learned total mass of each state with features Phi, shape (n,)."""
-        features = check_state_features(Phi, "Phi")
+        features = self._check_states(Phi)
         top = self.Theta_mean_[:, -1]
         return np.asarray(top[features] if features.ndim == 1 else features @ top)
 
@@ -75,11 +75,15 @@ class UnnormalisedCTD(CategoricalLearner):
         if waiting[0].kind == "states":
             ones = np.ones(rows)
         else:
-            stack = scipy.sparse.vstack if waiting[0].kind == "sparse" else np.concatenate
+            sparse = any(part.kind == "sparse" for part in waiting)
+            stack = scipy.sparse.vstack if sparse else np.concatenate
             Phi = stack([part.phi for part in waiting])[:WARM_UP]
             ones = lsqr(Phi, np.ones(Phi.shape[0]), atol=1e-14, btol=1e-14)[0]
         K = self._grid_.intervals
         return np.outer(ones, np.arange(1.0, K + 2.0) / (K + 1.0))
+
+    def _slowness(self) -> float:
+        return 1.0
 
     def _curvature(self) -> float:
         return self._step_factor()

@@ -14,7 +14,7 @@ from lincat.core.distribution import ReturnDistribution
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["ridgelines", "save_figure"]
+__all__ = ["error_curves", "ridgelines", "save_figure"]
 
 _MOST_STATES = 24
 
@@ -80,6 +80,43 @@ def ridgelines(
         .properties(title=alt.Title(title, subtitle=[*([subtitle] if subtitle else []), note]))
         .configure_view(stroke=None)
         .configure_title(anchor="start", subtitleColor="gray")
+    )
+    return chart
+
+
+def error_curves(
+    rows: Sequence[dict[str, Any]], *, x: str, y: str, series: str, title: str, subtitle: str = ""
+) -> altair.Chart:
+    """Draw how an error falls, on two logarithmic axes, a line for each value of ``series``.
+
+    Rows that share x and series (seeds) are shown by their median and the middle half of them.
+    """
+    import altair as alt
+
+    names = list(dict.fromkeys(row[series] for row in rows))
+    base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(
+        x=alt.X(f"{x}:Q", scale=alt.Scale(type="log"), title=x)
+    )
+    scale = alt.Scale(type="log")
+    band = base.mark_area(opacity=0.2).encode(
+        y=alt.Y(f"q1({y}):Q", scale=scale, title=y),
+        y2=f"q3({y}):Q",
+        fill=alt.Fill(f"{series}:N", sort=names, legend=None),
+    )
+    # Dashes too, so that lines which coincide are all seen.
+    line = base.mark_line(strokeWidth=2.5).encode(
+        y=alt.Y(f"median({y}):Q", scale=scale),
+        color=alt.Color(f"{series}:N", sort=names, title=None),
+        strokeDash=alt.StrokeDash(f"{series}:N", sort=names, legend=None),
+    )
+    chart: altair.Chart = (
+        (band + line)
+        .properties(
+            width=560,
+            height=320,
+            title=alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray"),
+        )
+        .configure_view(stroke=None)
     )
     return chart
 
