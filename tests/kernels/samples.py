@@ -1,5 +1,7 @@
 """Random transitions in grid units, and a way to feed them to each loop."""
 
+import itertools
+
 import numpy as np
 import scipy.sparse
 
@@ -67,7 +69,7 @@ def run(kind, data, steps, K, name, *, batch=1, dtype=np.float64, start=0, split
     d, columns = phi.shape[1], rules.columns(K, rule)
     Theta, U, clipped = padded_zeros(d, columns, dtype), padded_zeros(d, columns), np.zeros(2)
     edges = [0, *splits, len(rho)]
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         piece = (phi[a:b], phi_next[a:b], rho[a:b], delta[a:b], steps[a:b])
         seen = a // batch - start
         done = loop(kind, Theta, U, clipped, *piece, LIMIT, K, rule, seen, batch)

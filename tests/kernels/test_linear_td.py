@@ -1,5 +1,7 @@
 """Linear-TD against the naive version, for each feature kind."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -12,7 +14,7 @@ from tests.kernels.samples import KINDS, LIMIT, transitions, triple
 def run(kind, phi, phi_next, reward, delta, step, batch, start, splits=(), limit=LIMIT):
     psi, u, worked_off = np.zeros(phi.shape[1]), np.zeros(phi.shape[1]), 0
     edges = [0, *splits, len(reward)]
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         x, y = phi[a:b], phi_next[a:b]
         rest = (reward[a:b], delta[a:b], step[a:b], limit, a // batch - start, batch)
         if kind == "dense":

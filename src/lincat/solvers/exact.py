@@ -24,7 +24,7 @@ from lincat._validation import check_gamma
 from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_theta, uniform_cdf
 from lincat.processes.finite import MarkovRewardProcess
-from lincat.solvers.bellman import ExpectedBellman
+from lincat.processes.expected_bellman import ExpectedBellman
 from lincat.solvers.krylov import solve_contraction
 from lincat.solvers.projection import FeatureRegression, state_weights
 

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 
 import lincat
-from lincat.solvers.bellman import ExpectedBellman
+from lincat.processes.expected_bellman import ExpectedBellman
 from tests import naive
 from tests.strategies import processes
 
