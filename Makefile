@@ -28,8 +28,8 @@ lint: $(READY) ## ruff, mypy --strict, import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY) ## the speed bars, as ratios measured in one run
-	$(BIN)/python -m benchmarks
+bench: $(READY) ## the speed bars, as ratios measured in one run; ARGS='--write docs/benchmarks.md' keeps them
+	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -330,14 +330,18 @@ def learner_change(Theta, phi, reward, phi_next, discount, grid, rule):
     return -np.outer(phi, rule_direction(Theta, phi, phi_next, discount, table, K, rule))
 
 
-def step_sizes(step_size, squared_norms, curvature, batch):
+def step_sizes(step_size, squared_norms, batch, *, curvature, slowness, d):
     """alpha of every update: ("constant", a), ("decay", a, power), or ("auto",)."""
     updates = -(-len(squared_norms) // batch)
     if step_size[0] == "constant":
         return [step_size[1]] * updates
     if step_size[0] == "decay":
         return [step_size[1] / t ** step_size[2] for t in range(1, updates + 1)]
-    return [1.0 / (4.0 * max(squared_norms[: (u + 1) * batch]) * curvature) for u in range(updates)]
+    tau = (1000 + 10 * d) * slowness
+    return [
+        (1 + u / tau) ** -0.6 / (4.0 * max(squared_norms[: (u + 1) * batch]) * curvature)
+        for u in range(updates)
+    ]
 
 
 def learner_iterates(Theta, data, grid, rule, *, step_size=("auto",), batch=1, factor=1.0):
@@ -346,7 +350,10 @@ def learner_iterates(Theta, data, grid, rule, *, step_size=("auto",), batch=1, f
     C = C_matrix(K)
     curvature = {"pmf": np.linalg.norm(C @ C.T, 2), "softmax": 0.5}.get(rule, 1.0) * factor
     norms = [weight * phi @ phi for phi, _, _, _, weight in data]
-    alphas = step_sizes(step_size, norms, curvature, batch)
+    slowness = K + 1 if rule == "softmax" else 1
+    alphas = step_sizes(
+        step_size, norms, batch, curvature=curvature, slowness=slowness, d=len(Theta)
+    )
     Theta, iterates = Theta.copy(), []
     for u, alpha in enumerate(alphas):
         part = data[u * batch : (u + 1) * batch]

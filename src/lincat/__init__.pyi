@@ -39,6 +39,7 @@ from .solvers.krylov import ConvergenceError
 from .solvers.projection import linear_projection
 from .solvers.returns import true_returns
 from .theory.constants import ErrorConstants, error_constants
+from .theory.stability import max_step_size
 
 __all__ = [
     "ApproximationError",
@@ -74,6 +75,7 @@ __all__ = [
     "error_constants",
     "linear_projection",
     "load",
+    "max_step_size",
     "pmf_from_cdf",
     "project",
     "read_problem",

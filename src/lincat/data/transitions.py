@@ -128,7 +128,10 @@ def check_state_features(value: Any, argument: str) -> FeatureMatrix:
         if not matrix.has_sorted_indices:  # sums in the order of dense features, whatever came
             matrix = matrix.sorted_indices()
         return matrix
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise fail(argument, "an array of numbers", "rows of different lengths") from None
     if array.ndim == 1 and np.issubdtype(array.dtype, np.integer):
         return check_indices(array, argument)
     if array.dtype == np.float32 and array.ndim == 2:

@@ -10,5 +10,15 @@ import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
-    submodules=["bellman", "csr", "dense", "layout", "linear_td", "rules", "sampling", "states"],
+    submodules=[
+        "bellman",
+        "csr",
+        "dense",
+        "layout",
+        "linear_td",
+        "product",
+        "rules",
+        "sampling",
+        "states",
+    ],
 )

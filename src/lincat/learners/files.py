@@ -46,7 +46,7 @@ def save_bytes(learner: Learner) -> bytes:
         "params": {name: _plain(value) for name, value in learner.get_params().items()},
         "state": numbers,
     }
-    return save(arrays, metadata={"lincat": json.dumps(header, sort_keys=True)})
+    return save(arrays, metadata={"lincat": json.dumps(header, sort_keys=True, default=_plain)})
 
 
 def load(path: str | Path) -> Any:
@@ -122,7 +122,8 @@ def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
     if sorted(arrays) != names:
         raise fail("arrays", ", ".join(names), ", ".join(sorted(arrays)))
     shape = (arrays["Theta"].shape[0], learner._columns())
-    for name, array in arrays.items():
+    for name in names:
+        array = arrays[name]
         dtypes = ("float64", "float32") if name == "Theta" else ("float64",)
         if array.shape != shape or array.dtype.name not in dtypes:
             raise fail(name, f"{dtypes[0]} of shape {shape}", f"{array.dtype} {array.shape}")

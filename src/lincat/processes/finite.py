@@ -251,13 +251,19 @@ class MarkovRewardProcess:
         StateTransitions
             Arrays ``state``, ``reward``, ``next_state``, ``terminated`` of shape (n,).
         """
-        n = check_integer(n, "n", low=0)
-        return next(self.stream(n, seed=seed, kind=kind), self._rows(np.empty(0, np.int64)))
+        return self._rows(self.sample_outcomes(n, seed=seed, kind=kind))
+
+    def sample_outcomes(self, n: int, *, seed: int = 0, kind: str = "markov") -> IntArray:
+        """Draw the same n transitions as :meth:`sample`, as rows of the table of outcomes."""
+        return next(self._stream(n, seed, kind, None), np.empty(0, np.int64))
 
     def stream(
         self, n: int, *, seed: int = 0, kind: str = "markov", chunk: int | None = None
     ) -> Iterator[StateTransitions]:
         """Yield the same n transitions as :meth:`sample`, in chunks, in bounded memory."""
+        return map(self._rows, self._stream(n, seed, kind, chunk))
+
+    def _stream(self, n: int, seed: int, kind: str, chunk: int | None) -> Iterator[IntArray]:
         n = check_integer(n, "n", low=0)
         check_choice(kind, "kind", ("markov", "generative"))
         size = max(n, 1) if chunk is None else check_integer(chunk, "chunk", low=1)
@@ -296,7 +302,7 @@ class MarkovRewardProcess:
                     uniform,
                     restart,
                 )
-            yield self._rows(index)
+            yield index
 
     def _rows(self, index: IntArray) -> StateTransitions:
         return StateTransitions(

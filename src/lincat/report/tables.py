@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,15 @@ from lincat.core.distribution import ReturnDistribution
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["as_csv", "mass_rows", "rich_table", "sparkline", "summary_rows"]
+__all__ = [
+    "as_csv",
+    "as_latex",
+    "as_markdown",
+    "mass_rows",
+    "rich_table",
+    "sparkline",
+    "summary_rows",
+]
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -73,18 +81,59 @@ def rich_table(rows: Sequence[dict[str, Any]], *, zero_below: float = 0.0) -> Ta
     from rich import box
     from rich.table import Table
 
-    def show(value: Any) -> str:
-        if not isinstance(value, float):
-            return str(value)
-        return f"{0.0 if abs(value) < zero_below else value:.5g}"
-
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for key in rows[0]:
-        numeric = isinstance(rows[0][key], float)
-        table.add_column(key, justify="right" if numeric else "left", no_wrap=True)
+        table.add_column(key, justify=_side(rows, key), no_wrap=True)
     for row in rows:
-        table.add_row(*map(show, row.values()))
+        table.add_row(*(_show(value, zero_below) for value in row.values()))
     return table
+
+
+def as_markdown(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as a Markdown table."""
+    keys = list(rows[0])
+    lines = [keys, ["---:" if _side(rows, key) == "right" else "---" for key in keys]]
+    lines += [[_show(value).replace("|", "\\|") for value in row.values()] for row in rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def as_latex(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as a LaTeX tabular."""
+    keys = list(rows[0])
+    columns = "".join("r" if _side(rows, key) == "right" else "l" for key in keys)
+    lines = [[_escape(_show(value)) for value in row.values()] for row in rows]
+    body = [" & ".join(line) + r" \\" for line in [[_escape(key) for key in keys], *lines]]
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{columns}}}", body[0], r"\hline", *body[1:], r"\end{tabular}", ""]
+    )
+
+
+def _side(rows: Sequence[dict[str, Any]], key: str) -> Literal["left", "right"]:
+    """Numbers are set to the right, and so are columns of them with gaps."""
+    kinds = {type(row[key]) for row in rows if row[key] is not None}
+    return "right" if kinds and kinds <= {int, float} else "left"
+
+
+def _show(value: Any, zero_below: float = 0.0) -> str:
+    if value is None:
+        return "-"
+    if not isinstance(value, float):
+        return str(value)
+    return f"{0.0 if abs(value) < zero_below else value:.5g}"
+
+
+_LATEX = {
+    **{sign: rf"\{sign}" for sign in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "²": "$^2$",
+    "−": "$-$",
+}
+
+
+def _escape(text: str) -> str:
+    return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
 def as_csv(rows: Sequence[dict[str, Any]]) -> str:

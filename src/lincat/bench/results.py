@@ -1,0 +1,66 @@
+"""What a section returns: rows to show, and bars that hold or do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Bar", "Result", "worst"]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A number and what it should be at least (or at most); None if it was not measured."""
+
+    what: str
+    measured: float | None
+    relation: str  # ">=" or "<="
+    limit: float
+    where: str = ""  # the case that was worst, or why there is no number
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the bar holds; None if nothing was measured."""
+        if self.measured is None:
+            return None
+        return self.measured >= self.limit if self.relation == ">=" else self.measured <= self.limit
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the bar and its verdict, for JSON."""
+        return {**asdict(self), "holds": self.holds}
+
+
+@dataclass
+class Result:
+    """The rows, bars and notes of one section."""
+
+    title: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    bars: list[Bar] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        return {**asdict(self), "bars": [bar.as_dict() for bar in self.bars]}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Result:
+        """Take back what :meth:`as_dict` gave."""
+        bars = [Bar(**{k: v for k, v in bar.items() if k != "holds"}) for bar in values["bars"]]
+        return cls(values["title"], values["rows"], bars, values["notes"])
+
+
+def worst(
+    what: str,
+    rows: Iterable[dict[str, Any]],
+    column: str,
+    relation: str,
+    limit: float,
+) -> Bar:
+    """Return the bar for the row whose ``column`` is worst; rows without it do not count."""
+    measured = [(row[column], row["case"]) for row in rows if row.get(column) is not None]
+    if not measured:
+        return Bar(what, None, relation, limit)
+    value, where = (min if relation == ">=" else max)(measured)
+    return Bar(what, value, relation, limit, where)

@@ -1,0 +1,94 @@
+"""``lincat bench``: the benchmarks, as ratios."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lincat.bench.run import SECTIONS
+from lincat.cli.options import output_options
+
+__all__ = ["bench"]
+
+
+@click.command(short_help="The benchmarks, as ratios.")
+@click.argument("sections", nargs=-1, type=click.Choice(SECTIONS), metavar="[SECTION]...")
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=15,
+    show_default=True,
+    help="Turns of each contender; ratios are medians over them.",
+)
+@click.option("--quick", is_flag=True, help="Tiny sizes: see that it runs, judge nothing.")
+@click.option(
+    "--write",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write the page, as Markdown, to this file.",
+)
+@output_options
+def bench(
+    sections: tuple[str, ...],
+    rounds: int,
+    quick: bool,
+    write: Path | None,
+    as_json: bool,
+    out: Path | None,
+    force: bool,
+    seed: int,
+    quiet: bool,
+) -> None:
+    """Measure lincat against C, JAX, PyTorch and NumPy, side by side, and show which bars hold.
+
+    SECTION is any of startup, target, scaling, cores, memory, speed, batches; all by default,
+    which takes some minutes. C needs a compiler; JAX and PyTorch come with
+    pip install 'lincat[bench]', and are left out where they are missing. Exit code 1 says that a
+    bar does not hold. Other work on the machine disturbs the numbers.
+
+    \b
+    Examples:
+      lincat bench
+      lincat bench speed --rounds 5
+    """
+    from lincat._files import new_folder, write_atomically
+    from lincat.bench.machine import describe
+    from lincat.bench.page import bars_table, page, table
+    from lincat.bench.run import run_section
+    from lincat.bench.settings import Settings
+
+    folder = None if out is None else new_folder(out, "--out", force=force)
+    settings, machine = Settings(rounds=rounds, quick=quick, seed=seed), describe()
+    results = []
+    for name in sections or SECTIONS:
+        if not quiet:
+            click.echo(name, err=True)
+        result = run_section(name, settings, quiet=quiet)
+        results.append(result)
+        if not as_json:
+            parts = [result.title, table(result.rows), *result.notes]
+            click.echo("\n".join(filter(None, parts)) + "\n")
+    bars = [bar for result in results for bar in result.bars]
+    everything: dict[str, Any] = {
+        "machine": machine,
+        "sections": [result.as_dict() for result in results],
+    }
+    click.echo(json.dumps(everything) if as_json else bars_table(bars))
+    text = page(results, machine, _command(sections, rounds, seed, quick))
+    if write is not None:
+        write_atomically(write, text)
+    if folder is not None:
+        write_atomically(folder / "benchmarks.json", json.dumps(everything, indent=1) + "\n")
+        write_atomically(folder / "benchmarks.md", text)
+    if not quick and any(bar.holds is False for bar in bars):
+        sys.exit(1)
+
+
+def _command(sections: tuple[str, ...], rounds: int, seed: int, quick: bool) -> str:
+    """The command that makes the same page again."""
+    words = ["lincat bench", *sections, f"--rounds {rounds}"]
+    words += [f"--seed {seed}"] if seed else []
+    return " ".join([*words, *(["--quick"] if quick else []), "--write docs/benchmarks.md"])

@@ -1,0 +1,1 @@
+"""The paper's numerical experiments: settings, runs that fill a folder with rows, analysis."""

@@ -1,0 +1,44 @@
+import json
+
+from lincat.bench.page import bars_table, page, table
+from lincat.bench.results import Bar, Result, worst
+
+ROWS = [{"case": "a", "C": 2.0}, {"case": "b", "C": 0.5, "JAX": 1234.5}]
+
+
+def test_a_bar_holds_or_does_not_or_was_not_measured():
+    assert Bar("x", 2.0, ">=", 2.0).holds is True
+    assert Bar("x", 2.1, "<=", 2.0).holds is False
+    assert Bar("x", None, "<=", 2.0).holds is None
+
+
+def test_the_worst_row_is_judged_and_named():
+    assert worst("x", ROWS, "C", ">=", 1.0) == Bar("x", 0.5, ">=", 1.0, "b")
+    assert worst("x", ROWS, "C", "<=", 1.0) == Bar("x", 2.0, "<=", 1.0, "a")
+    assert worst("x", ROWS, "JAX", ">=", 1.0).where == "b"
+    assert worst("x", ROWS, "torch", ">=", 1.0).holds is None
+
+
+def test_results_survive_json():
+    result = Result("title", ROWS, [Bar("x", 2.0, ">=", 1.0)], ["note"])
+    assert Result.from_dict(json.loads(json.dumps(result.as_dict()))) == result
+
+
+def test_tables_leave_missing_columns_empty():
+    assert table(ROWS).splitlines() == [
+        "| case |   C |   JAX |",
+        "| ---- | --: | ----: |",
+        "| a    |   2 |       |",
+        "| b    | 0.5 | 1,234 |",
+    ]
+
+
+def test_the_page_has_every_bar_every_section_and_its_command():
+    bars = [Bar("fast", 0.5, ">=", 1.0), Bar("small", None, "<=", 1.0)]
+    text = page([Result("Title", ROWS, bars, ["A note."])], {"cores": "2"}, "lincat bench")
+    assert "`lincat bench`" in text
+    assert bars_table(bars) in text
+    assert "NO" in text
+    assert "not measured" in text
+    assert "## Title" in text
+    assert "A note." in text

@@ -1,0 +1,139 @@
+import numpy as np
+import pytest
+import scipy.sparse
+
+import lincat
+from tests import naive
+
+PUBLISHED = {  # K: (bracket of Linear-CTD, bracket of SSGD-PMF), the paper's two tables
+    30: ((1.65, 1.7), (2.1e-2, 2.2e-2)),
+    45: ((1.65, 1.7), (9e-3, 9.5e-3)),
+    75: ((1.65, 1.7), (3.4e-3, 3.5e-3)),
+    105: ((1.6, 1.65), (1.75e-3, 1.8e-3)),
+    150: ((1.5, 1.55), (8.6e-4, 8.7e-4)),
+    225: ((1.55, 1.6), (3.8e-4, 3.9e-4)),
+    300: ((1.55, 1.6), (2.1e-4, 2.2e-4)),
+    375: ((1.55, 1.65), (1.35e-4, 1.4e-4)),
+    450: ((1.5, 1.55), (9.5e-5, 9.8e-5)),
+}
+
+
+def dense(problem, grid, rule):
+    """Probabilities and update matrices of all outcomes, θ stacking the rows of Theta."""
+    K, gamma = grid.intervals, problem.gamma
+    behind = np.eye(K)
+    if rule == "pmf":
+        behind = naive.C_matrix(K) @ naive.C_matrix(K).T
+    for p, s, r, s_next, discount in naive.expectation(problem.process, gamma):
+        phi, phi_next = problem.Phi[s], problem.Phi[s_next]
+        B = naive.bellman_matrix(grid, r, discount)
+        row = behind @ (np.kron(phi, np.eye(K)) - np.kron(phi_next, B))
+        yield p, np.kron(phi[:, None], row)
+
+
+@pytest.mark.parametrize("K", PUBLISHED)
+def test_noise_free_threshold_lies_in_every_published_bracket(K):
+    problem = lincat.catalog.paper()
+    for rule, (low, high) in zip(("ctd", "pmf"), PUBLISHED[K], strict=True):
+        alpha = lincat.max_step_size(
+            problem.process,
+            problem.Phi,
+            problem.grid(K),
+            0.75,
+            25,
+            rule=rule,
+            notion="deterministic",
+        )
+        assert low <= alpha <= high
+
+
+@pytest.mark.parametrize("rule", ["ctd", "pmf"])
+@pytest.mark.parametrize("K", [6, 90])
+def test_deterministic_limit_equals_all_eigenvalues(rule, K):
+    problem = lincat.catalog.paper("unit_norm")
+    grid = problem.grid(K)
+    mean = sum(p * A for p, A in dense(problem, grid, rule))
+    values = np.linalg.eigvals(mean)
+    expected = (2 * values.real / np.abs(values) ** 2).min()
+    found = lincat.max_step_size(
+        problem.process, problem.Phi, grid, 0.75, rule=rule, notion="deterministic"
+    )
+    assert found == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize("rule", ["ctd", "pmf"])
+@pytest.mark.parametrize("batch_size", [1, 25])
+def test_mean_square_limit_equals_the_dense_second_moment_operator(rule, batch_size):
+    problem = lincat.catalog.paper()
+    grid = problem.grid(5)
+    outcomes = list(dense(problem, grid, rule))
+    mean = sum(p * A for p, A in outcomes)
+    spread = sum(p * np.kron(A, A) for p, A in outcomes) - np.kron(mean, mean)
+
+    def radius(alpha):
+        one = np.eye(len(mean)) - alpha * mean
+        operator = np.kron(one, one) + alpha**2 / batch_size * spread
+        return np.abs(np.linalg.eigvals(operator)).max()
+
+    found = lincat.max_step_size(problem.process, problem.Phi, grid, 0.75, batch_size, rule=rule)
+    assert radius(found * 0.998) < 1.0 < radius(found * 1.002)
+
+
+def test_almost_sure_limit_separates_runs_that_converge_from_runs_that_do_not():
+    problem = lincat.catalog.paper()
+    grid = problem.grid(30)
+    for learner, rule in ((lincat.LinearCTD, "ctd"), (lincat.LinearPMF, "pmf")):
+        limit = lincat.max_step_size(
+            problem.process, problem.Phi, grid, 0.75, 25, rule=rule, notion="almost_sure"
+        )
+        rows = lincat.sweep(
+            learner(grid=grid, gamma=0.75),
+            problem,
+            step_size=[limit * 0.97, limit * 1.03],
+            updates=4000,
+            batch_size=25,
+            checkpoints=[4000],
+        )
+        assert [row["diverged"] for row in rows] == [False, True]
+
+
+def test_the_three_notions_agree_to_about_one_per_cent():
+    problem = lincat.catalog.paper()
+    limits = [
+        lincat.max_step_size(problem.process, problem.Phi, problem.grid(20), 0.75, 25, notion=n)
+        for n in ("mean_square", "deterministic", "almost_sure")
+    ]
+    assert limits[0] <= limits[1]
+    assert max(limits) / min(limits) < 1.02
+
+
+def test_episodes_and_sparse_features():
+    problem = lincat.catalog.random_walk(5)
+    weights = problem.process.stationary > 0  # the ends are never left
+    Phi = scipy.sparse.csr_array(np.eye(7)[:, weights])
+    grid = problem.grid(8)
+    alpha = lincat.max_step_size(problem.process, Phi, grid, 0.9, notion="deterministic")
+    dense_alpha = lincat.max_step_size(
+        problem.process, Phi.toarray(), grid, 0.9, notion="deterministic"
+    )
+    assert alpha == dense_alpha > 1.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rule": "td"}, "rule: expected one of 'ctd', 'pmf'"),
+        ({"notion": "sure"}, "notion: expected one of"),
+        ({"batch_size": 0}, "batch_size: expected an integer of at least 1"),
+    ],
+)
+def test_bad_input_is_named(options, message):
+    problem = lincat.catalog.paper()
+    with pytest.raises(lincat.InvalidInputError, match=message):
+        lincat.max_step_size(problem.process, problem.Phi, problem.grid(5), 0.75, **options)
+
+
+def test_a_second_moment_too_large_for_memory_is_refused():
+    problem = lincat.catalog.random_process(100, n_features=60)
+    with pytest.raises(lincat.InvalidInputError, match="use notion='almost_sure'"):
+        lincat.max_step_size(problem.process, problem.Phi, problem.grid(100), 0.9)
