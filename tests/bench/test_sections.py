@@ -2,7 +2,7 @@ from importlib import import_module
 
 import pytest
 
-from lincat.bench.run import SECTIONS
+from lincat.bench.run import SECTIONS, run_section
 from lincat.bench.settings import Settings
 
 
@@ -16,3 +16,9 @@ def test_every_section_runs_on_tiny_sizes(name):
     assert result.bars
     if name in ("speed", "batches"):
         assert all(row["NumPy good"] > 0.0 for row in result.rows)
+
+
+def test_a_section_that_fails_is_a_bar_that_does_not_hold():
+    result = run_section("none", Settings(quick=True), quiet=True)
+    assert [bar.holds for bar in result.bars] == [False]
+    assert "lincat.bench.none" in result.notes[0]

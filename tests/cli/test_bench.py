@@ -54,5 +54,11 @@ def test_quick_judges_nothing(missed):
     assert invoke("--quick").exit_code == 0
 
 
+def test_a_page_that_cannot_be_written_is_refused_before_the_run(missed, tmp_path):
+    result = invoke("--write", str(tmp_path / "missing" / "page.md"))
+    assert result.exit_code == 2
+    assert "is not a folder" in result.stderr
+
+
 def test_unknown_sections_are_refused():
     assert invoke("sped").exit_code == 2

@@ -163,7 +163,19 @@ def test_rate_on_a_random_process(kind, step):
 
 
 @pytest.mark.parametrize("intervals", [30, 100])
-@pytest.mark.parametrize("step_size", ["auto", 0.05])
+@pytest.mark.parametrize(
+    "step_size",
+    [
+        "auto",
+        0.05,
+        pytest.param(
+            0.3,
+            marks=pytest.mark.xfail(
+                reason="averages drift: the sums count the increments, not their rounding"
+            ),
+        ),
+    ],
+)
 def test_float32_is_good_to_four_digits_after_a_million_transitions(intervals, step_size):
     problem = lincat.catalog.paper()
     drawn = problem.process.sample(1_000_000, seed=1)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 
-from lincat.bench.results import Result
+from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
 __all__ = ["SECTIONS", "run_here", "run_section"]
@@ -42,9 +42,8 @@ def run_section(name: str, settings: Settings, *, quiet: bool = False) -> Result
         check=False,
     )
     if done.returncode != 0:
-        raise RuntimeError(
-            f"the section {name} ended with exit code {done.returncode}\n{done.stderr or ''}"
-        )
+        failed = Bar("runs to its end", 0.0, ">=", 1.0, f"{name}: exit code {done.returncode}")
+        return Result(name, bars=[failed], notes=[done.stderr or f"{name} failed, see above"])
     return Result.from_dict(json.loads(done.stdout))
 
 

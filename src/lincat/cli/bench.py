@@ -60,6 +60,8 @@ def bench(
     from lincat.bench.run import run_section
     from lincat.bench.settings import Settings
 
+    if write is not None and not write.absolute().parent.is_dir():
+        raise click.BadParameter(f"{write.parent} is not a folder", param_hint="--write")
     folder = None if out is None else new_folder(out, "--out", force=force)
     settings, machine = Settings(rounds=rounds, quick=quick, seed=seed), describe()
     results = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from lincat.core.distribution import ReturnDistribution
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["error_curves", "ridgelines", "save_figure"]
+__all__ = ["beside", "curves", "error_curves", "ridgelines", "save_figure"]
 
 _MOST_STATES = 24
 
@@ -121,19 +121,86 @@ def error_curves(
     return chart
 
 
-def save_figure(chart: altair.Chart, folder: Path, name: str) -> list[Path]:
+def curves(
+    rows: Sequence[dict[str, Any]],
+    *,
+    x: str,
+    y: str,
+    series: str,
+    title: str,
+    subtitle: str = "",
+    x_title: str = "",
+    y_title: str = "",
+    log: str = "",
+    points: Sequence[str] = (),
+    width: int = 560,
+) -> altair.Chart:
+    """Draw y over x, a line for each value of ``series``, shown by medians where rows share x.
+
+    ``log`` names the logarithmic axes ("x", "y", "xy"); the series in ``points`` are drawn as
+    points instead of lines.
+    """
+    import altair as alt
+
+    names = list(dict.fromkeys(row[series] for row in rows))
+    data = [{key: row[key] for key in (x, y, series)} for row in rows]
+    scales: dict[str, Any] = {axis: "log" if axis in log else "linear" for axis in "xy"}
+    base = alt.Chart(alt.InlineData(values=data)).encode(
+        x=alt.X(f"{x}:Q", scale=alt.Scale(type=scales["x"], zero=False), title=x_title or x),
+        y=alt.Y(
+            f"median({y}):Q",
+            scale=alt.Scale(type=scales["y"], zero=False),
+            title=y_title or y,
+        ),
+        color=alt.Color(f"{series}:N", sort=names, title=series),
+        tooltip=[
+            alt.Tooltip(f"{series}:N"),
+            alt.Tooltip(f"{x}:Q", format=".5g"),
+            alt.Tooltip(f"median({y}):Q", format=".5g", title=y_title or y),
+        ],
+    )
+    dotted = alt.FieldOneOfPredicate(field=series, oneOf=list(points))
+    layers: list[Any] = []
+    if len(points) < len(names):
+        layers.append(base.mark_line(strokeWidth=2).transform_filter({"not": dotted}))
+    if points:
+        layers.append(base.mark_point(size=70, filled=True).transform_filter(dotted))
+    layered: Any = alt.layer(*layers)
+    chart: altair.Chart = layered.properties(
+        width=width,
+        height=320,
+        title=alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray"),
+    )
+    return chart
+
+
+def beside(*charts: altair.Chart) -> altair.Chart:
+    """Put figures side by side."""
+    import altair as alt
+
+    joined: Any = alt.hconcat(*charts)
+    chart: altair.Chart = joined
+    return chart
+
+
+def save_figure(
+    chart: altair.Chart,
+    folder: Path,
+    name: str,
+    endings: Sequence[str] = ("svg", "png", "html"),
+) -> list[Path]:
     """Write a figure as SVG, PNG and a page of its own that needs no network."""
     import vl_convert
 
     spec = chart.to_json()
-    contents: dict[str, bytes | str] = {
-        "svg": vl_convert.vegalite_to_svg(spec),
-        "png": vl_convert.vegalite_to_png(spec, scale=2),
-        "html": vl_convert.vegalite_to_html(spec, bundle=True),
+    writers: dict[str, Callable[[], bytes | str]] = {
+        "svg": lambda: vl_convert.vegalite_to_svg(spec),
+        "png": lambda: vl_convert.vegalite_to_png(spec, scale=2),
+        "html": lambda: vl_convert.vegalite_to_html(spec, bundle=True),
     }
-    for ending, content in contents.items():
-        write_atomically(folder / f"{name}.{ending}", content)
-    return [folder / f"{name}.{ending}" for ending in contents]
+    for ending in endings:
+        write_atomically(folder / f"{name}.{ending}", writers[ending]())
+    return [folder / f"{name}.{ending}" for ending in endings]
 
 
 def _spread(n: int) -> list[int]:

@@ -89,6 +89,13 @@ def rich_table(rows: Sequence[dict[str, Any]], *, zero_below: float = 0.0) -> Ta
     return table
 
 
+def as_cells(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return the side that each column is set to, and the cells of each row as text."""
+    return [_side(rows, key) for key in rows[0]], [
+        [_show(value) for value in row.values()] for row in rows
+    ]
+
+
 def as_markdown(rows: Sequence[dict[str, Any]]) -> str:
     """Return rows as a Markdown table."""
     keys = list(rows[0])

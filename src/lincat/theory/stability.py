@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -23,7 +24,7 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from lincat import kernels
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat._validation import check_choice, check_features, check_gamma, check_integer, fail
 from lincat.core.bellman import bellman_matrix, reward_shifts
 from lincat.core.grid import Grid
@@ -215,6 +216,24 @@ def _growth_rate(update: _Update, batch_size: int, seed: int) -> Callable[[float
     return growth
 
 
+def _outcomes_by_push(update: _Update) -> list[tuple[int, Any, IntArray, FloatArray]]:
+    """Outcomes of a state that share B(r): (state, B, next states, their probabilities)."""
+    process = update.process
+    chance = process.stationary[process.state] * process.probability
+    keys = np.stack([process.state, process.reward, process.discounts(update.gamma)], axis=1)
+    seen = chance > 0.0
+    distinct, member = np.unique(keys[seen], axis=0, return_inverse=True)
+    return [
+        (
+            int(state),
+            scipy.sparse.csr_array(bellman_matrix(update.grid, reward, discount)),
+            process.next_state[seen][member.ravel() == g],
+            chance[seen][member.ravel() == g],
+        )
+        for g, (state, reward, discount) in enumerate(distinct)
+    ]
+
+
 def _moment_growth(update: _Update, batch_size: int, mode: FloatArray) -> Callable[[float], float]:
     """log of the spectral radius of the second-moment operator as a function of the step.
 
@@ -229,21 +248,14 @@ def _moment_growth(update: _Update, batch_size: int, mode: FloatArray) -> Callab
             d * K,
             "use notion='almost_sure'",
         )
-    process = update.process
-    chance = process.stationary[process.state] * process.probability
-    rows = np.flatnonzero(chance > 0.0)
-    discount = process.discounts(update.gamma)
-    pushes = [
-        scipy.sparse.csr_array(bellman_matrix(update.grid, process.reward[o], discount[o]))
-        for o in rows
-    ]
+    stationary, groups = update.process.stationary, _outcomes_by_push(update)
 
     def left(X: FloatArray) -> FloatArray:
         """Ā X, Ā acting on the first two axes; X is (d, K, n)."""
         states = np.tensordot(update.Phi, X, axes=1)
-        error = states.copy() * process.stationary[:, None, None]
-        for o, push in zip(rows, pushes, strict=True):
-            error[process.state[o]] -= chance[o] * (push @ states[process.next_state[o]])
+        error = states * stationary[:, None, None]
+        for s, push, ahead, chance in groups:
+            error[s] -= push @ np.tensordot(chance, states[ahead], axes=1)
         moved = np.moveaxis(update.behind(np.moveaxis(error, 1, -1)), -1, 1)
         return np.asarray(np.tensordot(update.Phi.T, moved, axes=1))
 
@@ -251,12 +263,11 @@ def _moment_growth(update: _Update, batch_size: int, mode: FloatArray) -> Callab
         """E[A X Aᵀ] for symmetric X (d, K, d, K)."""
         half = np.tensordot(update.Phi, X, axes=1)  # (S, K, d, K)
         both = np.einsum("skjl,tj->stkl", half, update.Phi, optimize=True)
-        by_state = np.zeros((process.n_states, K, K))
-        for o, push in zip(rows, pushes, strict=True):
-            s, t = process.state[o], process.next_state[o]
-            cross = push @ both[t, s]
-            pushed = push @ (push @ both[t, t]).T
-            by_state[s] += chance[o] * (both[s, s] - cross - cross.T + pushed.T)
+        by_state = np.zeros((len(stationary), K, K))
+        for s, push, ahead, chance in groups:
+            cross = push @ np.tensordot(chance, both[ahead, s], axes=1)
+            pushed = push @ (push @ np.tensordot(chance, both[ahead, ahead], axes=1)).T
+            by_state[s] += chance.sum() * both[s, s] - cross - cross.T + pushed.T
         by_state = update.behind(by_state)
         by_state = update.behind(by_state.swapaxes(1, 2)).swapaxes(1, 2)
         return np.asarray(
@@ -279,7 +290,7 @@ def _moment_growth(update: _Update, batch_size: int, mode: FloatArray) -> Callab
             trace = float(np.trace(new))
             moment = (new / trace).reshape(d, K, d, K)
             before, rate = rate, float(np.log(trace))
-            if abs(rate - before) <= 1e-6:
+            if abs(rate - before) <= 1e-5:
                 break
         return rate
 
