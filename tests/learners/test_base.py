@@ -1,6 +1,7 @@
 """What all learners share: parameters, the loop, errors."""
 
 import copy
+import subprocess
 import sys
 
 import numpy as np
@@ -70,7 +71,14 @@ def test_arguments_have_names(rule):
 
 
 def test_scikit_learn_is_not_needed():
-    assert "sklearn" not in sys.modules
+    code = (
+        "import sys, lincat; lincat.LinearTD(gamma=0.5).clone().fit([[1.0]], [1.0], [[1.0]]);"
+        "print('sklearn' in sys.modules)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "False"
 
 
 @ALL

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import lincat
+from lincat.cli.reproduce import reproduce
 from lincat.cli.solve import solve
 
 __all__ = ["cli", "main"]
@@ -25,6 +26,7 @@ def cli() -> None:
     """
 
 
+cli.add_command(reproduce)
 cli.add_command(solve)
 
 

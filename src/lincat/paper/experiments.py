@@ -225,5 +225,5 @@ def _diverges(
 
 def _stops(updates: int, linear: int = 50) -> list[int]:
     """When to look at a run: dense at first, then evenly."""
-    stops = np.concatenate([np.geomspace(20, updates, 40), np.linspace(0, updates, linear + 1)[1:]])
+    stops = np.concatenate([np.geomspace(1, updates, 50), np.linspace(0, updates, linear + 1)[1:]])
     return [int(stop) for stop in np.unique(stops.astype(int))]

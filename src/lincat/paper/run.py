@@ -10,6 +10,7 @@ What is there is not done again, so that an interrupted reproduction goes on whe
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ from lincat._validation import fail
 from lincat.paper.experiments import Row, Unit
 from lincat.paper.settings import Settings
 
-__all__ = ["open_folder", "read_rows", "run", "total_seconds"]
+__all__ = ["clear_folder", "open_folder", "read_rows", "run", "total_seconds"]
 
 
 def open_folder(folder: Path, settings: Settings) -> None:
@@ -50,6 +51,20 @@ def open_folder(folder: Path, settings: Settings) -> None:
         )
     if present is None:
         write_atomically(file, wanted)
+
+
+def clear_folder(folder: Path) -> None:
+    """Forget an earlier reproduction in this folder; one that holds anything else is left alone."""
+    try:
+        found = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if not isinstance(found, dict) or not {"process", "step_share", "error_target"} <= set(found):
+        return
+    for name in ("rows", "tables", "figures"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in ("index.html", "seconds.jsonl", "settings.json"):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _difference(present: str, settings: Settings) -> str:
