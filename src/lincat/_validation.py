@@ -93,7 +93,7 @@ def check_integer(value: Any, argument: str, *, low: int) -> int:
 
 def check_choice(value: Any, argument: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise fail(argument, "one of " + ", ".join(map(repr, choices)), _show(value))
     return str(value)
 

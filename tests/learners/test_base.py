@@ -396,3 +396,15 @@ def test_a_decaying_step_is_named_as_it_was_then():
         model.fit(t)
     n = caught.value.transition
     assert caught.value.step_size == pytest.approx(500.0 * (n + 1) ** -0.1)
+
+
+def test_saving_where_nothing_can_be_written_is_one_line(tmp_path):
+    model = lincat.LinearTD(gamma=0.5).partial_fit([[1.0]], [1.0], [[1.0]])
+    with pytest.raises(lincat.InvalidInputError, match="path: expected a place that can be"):
+        model.save(tmp_path / "missing" / "model.safetensors")
+
+
+def test_choices_that_are_no_words_are_one_line():
+    model = lincat.LinearTD(gamma=0.5, averaging=np.array(["tail"]))
+    with pytest.raises(lincat.InvalidInputError, match="averaging: expected one of"):
+        model.partial_fit([[1.0]], [1.0], [[1.0]])

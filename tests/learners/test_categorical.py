@@ -183,3 +183,18 @@ def test_predictions_of_every_form_agree(rule, kind):
     assert isinstance(dense, lincat.ReturnDistribution)
     assert dense.grid == model.grid_
     np.testing.assert_allclose(other.cdf_values, dense.cdf_values, rtol=0, atol=1e-14)
+
+
+def test_an_automatic_grid_needs_a_discount_below_one():
+    phi = np.ones((1000, 1))
+    model = lincat.LinearCTD(grid="auto", gamma=0.9)
+    with pytest.raises(lincat.InvalidInputError, match="a discount of 1 sets no bounds"):
+        model.partial_fit(phi, np.ones(1000), phi, discount=1.0)
+
+
+def test_a_transition_refused_as_divergent_is_not_counted_as_clipped():
+    grid = lincat.Grid(0.0, 1.0, 4)
+    model = lincat.LinearCTD(grid=grid, gamma=0.5, step_size=1e9)
+    with pytest.raises(lincat.DivergenceError):
+        model.partial_fit(np.ones((50, 1)), np.full(50, 0.4), np.ones((50, 1)))
+    assert np.abs(model.clipped_mass_).max() <= 1.0

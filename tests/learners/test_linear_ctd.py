@@ -168,12 +168,8 @@ def test_rate_on_a_random_process(kind, step):
     [
         "auto",
         0.05,
-        pytest.param(
-            0.3,
-            marks=pytest.mark.xfail(
-                reason="averages drift: the sums count the increments, not their rounding"
-            ),
-        ),
+        0.3,
+        1.0,
     ],
 )
 def test_float32_is_good_to_four_digits_after_a_million_transitions(intervals, step_size):
@@ -258,5 +254,6 @@ def test_parameters_are_laid_out_for_the_kernels_and_shown_without_padding():
     model = cases.make("ctd").fit(cases.stream("dense", 10))
     assert model.Theta_.shape == (4, 8)
     assert model._Theta_.shape == padded_zeros(4, 8).shape
-    with pytest.raises(ValueError, match="read-only"):
-        model.Theta_[0, 0] = 1.0
+    before = model.Theta_
+    model.Theta_[0, 0] = 1.0  # a copy: what was learned is safe, and does not change under a reader
+    np.testing.assert_array_equal(model.Theta_, before)

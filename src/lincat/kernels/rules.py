@@ -48,13 +48,15 @@ def increment(work, clipped, at, rho, delta, step, limit, K, rule):
     if rule >= UNNORMALISED:
         _before(work.row, work.ahead, K, rule)
     cdf_error(work, at, rho, delta, -step, K)
-    count_clipped(clipped, work.ahead, rho, delta, K)
     squares = 0.0
     for lane in range(lanes(half(work.row))):
         squares += work.squares[lane]
+    if not squares <= limit * step * step:
+        return False
+    count_clipped(clipped, work.ahead, rho, delta, K)
     if rule != CTD:
         _after(work, at, delta, step, K, rule)
-    return squares <= limit * step * step
+    return True
 
 
 @njit(**CALLED)

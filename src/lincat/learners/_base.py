@@ -25,6 +25,8 @@ from lincat.learners.schedules import auto_steps, schedule_from, stable_step
 
 __all__ = ["DivergenceError", "Learner", "kernel_features"]
 
+# Updates after which averages in float32 are put aside (averaging.py): √_FOLD roundings add up.
+_FOLD = 16_384
 # Transitions handed to a kernel at once: enough to hide the call, little enough to stay in cache.
 _CHUNK = 16_384
 
@@ -289,6 +291,8 @@ class Learner(ABC):
         rows = self.n_features if d is None else d
         self._Theta_ = kernels.layout.padded_zeros(rows, self._columns(), np.dtype(self.dtype))
         self._Theta_[:, : self._columns()] = self._initial(waiting, self._Theta_.shape[0])
+        if self.dtype == "float32":
+            self._average_.fold_every = max(_FOLD, self._Theta_.shape[0])
         sums = self._average_.needs_sums
         self._U_ = kernels.layout.padded_zeros(rows, self._columns()) if sums else np.zeros((0, 0))
 
@@ -356,11 +360,9 @@ class Learner(ABC):
         return self._Theta_[:, :columns], self._U_[:, :columns]
 
     def _parameters(self) -> FloatArray:
-        """The current parameters, read-only."""
+        """A copy of the current parameters."""
         self._end_warm_up()
-        theta = self._theta_and_sums()[0]
-        theta.flags.writeable = False
-        return theta
+        return self._theta_and_sums()[0].copy()
 
     def _mean(self) -> FloatArray:
         """The averaged parameters, float64."""
@@ -374,7 +376,11 @@ class Learner(ABC):
         from lincat.learners.files import save_bytes
 
         self._end_warm_up()
-        write_atomically(Path(path), save_bytes(self))
+        try:
+            write_atomically(Path(path), save_bytes(self))
+        except OSError as error:
+            reason = error.strerror or "an error"
+            raise fail("path", "a place that can be written", f"{path} ({reason})") from None
 
     def _state(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
         """Arrays and numbers from which learning goes on bit for bit."""
@@ -387,11 +393,18 @@ class Learner(ABC):
             arrays["begin_sum"] = average.begin_sum
         if average.next_sum is not None:
             arrays["next_sum"] = average.next_sum
+        if average.folded_sum is not None:
+            arrays["folded_sum"] = average.folded_sum
         numbers = {
             "n_seen": self.n_seen_,
             "n_updates": self.n_updates_,
             "largest_norm": self._largest_norm_,
-            "average": [average.kind, average.horizon, average.begin, average.next_begin],
+            "average": {
+                "kind": average.kind,
+                "horizon": average.horizon,
+                "fold_every": average.fold_every,
+            },
+            "windows": [average.begin, average.next_begin, average.folded],
             "extra": self._extra_state(),
         }
         return arrays, numbers
@@ -399,9 +412,8 @@ class Learner(ABC):
     def _restore(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
         self.n_seen_, self.n_updates_ = numbers["n_seen"], numbers["n_updates"]
         self._largest_norm_, self._waiting_ = numbers["largest_norm"], []
-        kind, horizon, begin, next_begin = numbers["average"]
-        self._average_ = IterateAverage(kind, horizon)
-        self._average_.begin, self._average_.next_begin = begin, next_begin
+        average = self._average_ = IterateAverage(**numbers["average"])
+        average.begin, average.next_begin, average.folded = numbers["windows"]
         self._restore_extra(numbers["extra"])
 
         def padded(array: FloatArray) -> FloatArray:
@@ -412,8 +424,9 @@ class Learner(ABC):
 
         self._Theta_ = padded(arrays["Theta"])
         self._U_ = padded(arrays["U"]) if "U" in arrays else np.zeros((0, 0))
-        self._average_.begin_sum = arrays.get("begin_sum")
-        self._average_.next_sum = arrays.get("next_sum")
+        average.begin_sum = arrays.get("begin_sum")
+        average.next_sum = arrays.get("next_sum")
+        average.folded_sum = arrays.get("folded_sum")
 
 
 def kernel_features(transitions: Transitions, dtype: np.dtype[Any]) -> tuple[Any, Any]:

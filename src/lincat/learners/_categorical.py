@@ -74,6 +74,8 @@ class CategoricalLearner(Learner):
         if len(reach) == 0:
             raise fail("grid", "transitions to choose a grid from", "none")
         low, high = float(reach.min()), float(reach.max())
+        if not np.isfinite(high - low):
+            raise fail("grid", "a lincat.Grid, as a discount of 1 sets no bounds", "'auto'")
         margin = _MARGIN * (high - low) if low < high else max(1.0, abs(low)) / 2.0
         return Grid(low - margin, high + margin, intervals)
 
@@ -82,8 +84,10 @@ class CategoricalLearner(Learner):
 
         A grid that holds all of them loses no mass (``MarkovRewardProcess.invariant_range``).
         """
-        discount = transitions.discounts(self.gamma)
-        return np.asarray(transitions.reward / np.maximum(1.0 - discount, 1e-12))
+        left = 1.0 - transitions.discounts(self.gamma)
+        reward = transitions.reward
+        for_ever = np.where(reward == 0.0, 0.0, np.copysign(np.inf, reward))
+        return np.divide(reward, left, out=for_ever, where=left > 0.0)
 
     @property
     def clipped_mass_(self) -> FloatArray:
@@ -144,7 +148,7 @@ class CategoricalLearner(Learner):
             _LARGEST_ERROR**2,
             grid.intervals,
             self._rule_number(),
-            self.n_updates_,
+            self._average_.in_sums(self.n_updates_),
         )
         if transitions.kind == "dense" and batch_size == 1:
             return int(kernels.dense.dense_updates(*arguments))
@@ -183,7 +187,7 @@ class CategoricalLearner(Learner):
                 change = phi[batch].T @ errors
                 Theta += change
                 if self._average_.needs_sums:
-                    lag = float(self.n_updates_ + number)
+                    lag = float(self._average_.in_sums(self.n_updates_) + number)
                     self._U_[:, :columns] -= lag * change[:, :columns]
         return n
 

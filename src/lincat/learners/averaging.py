@@ -9,6 +9,9 @@ full        all iterates, Theta_1 .. Theta_t
 tail        Theta_{T/2} .. Theta_T when the horizon T is known (the paper's); otherwise *anytime*:
             the window begins at 512 * 2^m and is replaced when its successor is half of all, so
             that at every t it holds between t/2 and t iterates.
+
+U counts the increments as they were meant, not as Theta rounded them. In float32 the difference
+grows with t, so from time to time the sum so far is put aside in float64 and U starts afresh.
 """
 
 from __future__ import annotations
@@ -30,44 +33,73 @@ class IterateAverage:
     kind : "none", "full" or "tail"
     horizon : int or None
         Number of updates T, if it is known.
+    fold_every : int or None
+        After how many updates to put the sum aside; None for never.
     """
 
-    def __init__(self, kind: str, horizon: int | None) -> None:
-        self.kind, self.horizon = kind, horizon
+    def __init__(self, kind: str, horizon: int | None, fold_every: int | None = None) -> None:
+        self.kind, self.horizon, self.fold_every = kind, horizon, fold_every
         #: Beginnings of the window in use and of its successor (updates), and the sums there.
         self.begin, self.next_begin = 0, 0
         self.begin_sum: FloatArray | None = None
         self.next_sum: FloatArray | None = None
+        #: The sum that was put aside, and after how many updates.
+        self.folded = 0
+        self.folded_sum: FloatArray | None = None
 
     @property
     def needs_sums(self) -> bool:
         """Whether kernels have to keep U."""
         return self.kind != "none"
 
+    def in_sums(self, done: int) -> int:
+        """Return how many iterates U stands for: those since it started afresh."""
+        return done - self.folded
+
     def updates_to_boundary(self, done: int) -> int | None:
         """Return how many updates may be made before :meth:`pass_boundary` must be called."""
-        if self.kind != "tail":
-            return None
-        if self.horizon is not None:
-            begin = self.horizon // 2 - 1
-            return begin - done if begin > 0 and self.begin_sum is None else None
-        return max(_FIRST_WINDOW, 2 * self.next_begin) - done
+        boundaries = (self._window_boundary(), self._fold_boundary())
+        left = [boundary - done for boundary in boundaries if boundary is not None]
+        return min(left, default=None)
 
     def pass_boundary(self, done: int, theta: FloatArray, sums: FloatArray) -> None:
-        """Remember the sum of the iterates so far, where a window begins."""
-        total = done * theta.astype(np.float64) + sums
-        if self.horizon is not None:
-            self.begin, self.begin_sum = done, total
-        else:
-            self.begin, self.begin_sum = self.next_begin, self.next_sum
-            self.next_begin, self.next_sum = done, total
+        """Remember the sum of the iterates so far, where a window begins or U starts afresh."""
+        total = self._total(done, theta, sums)
+        if done == self._window_boundary():
+            if self.horizon is not None:
+                self.begin, self.begin_sum = done, total
+            else:
+                self.begin, self.begin_sum = self.next_begin, self.next_sum
+                self.next_begin, self.next_sum = done, total
+        if done == self._fold_boundary():
+            self.folded, self.folded_sum = done, total
+            sums[:] = 0.0
 
     def mean(self, done: int, theta: FloatArray, sums: FloatArray) -> FloatArray:
         """Return the average after ``done`` updates."""
         if self.kind == "none" or done == 0:
             return theta.astype(np.float64)
+        total = self._total(done, theta, sums)
         if self.begin_sum is None or done == self.begin:  # no iterate in the window yet
-            return np.asarray(theta + sums / done)
-        # (t Theta + U − S_begin)/(t − begin), with the large terms taken apart.
-        n = done - self.begin
-        return np.asarray(theta + (sums + self.begin * theta - self.begin_sum) / n)
+            return total / done
+        return (total - self.begin_sum) / (done - self.begin)
+
+    def _total(self, done: int, theta: FloatArray, sums: FloatArray) -> FloatArray:
+        """The sum of all iterates so far."""
+        recent = self.in_sums(done) * theta.astype(np.float64) + sums
+        return recent if self.folded_sum is None else self.folded_sum + recent
+
+    def _window_boundary(self) -> int | None:
+        """After how many updates the next window begins."""
+        if self.kind != "tail":
+            return None
+        if self.horizon is not None:
+            begin = self.horizon // 2 - 1
+            return begin if begin > 0 and self.begin_sum is None else None
+        return max(_FIRST_WINDOW, 2 * self.next_begin)
+
+    def _fold_boundary(self) -> int | None:
+        """After how many updates U starts afresh next."""
+        if self.fold_every is None or not self.needs_sums:
+            return None
+        return self.folded + self.fold_every

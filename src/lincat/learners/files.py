@@ -30,7 +30,7 @@ _FORMAT = 1
 _CLASSES: dict[str, type[Learner]] = {
     cls.__name__: cls for cls in (LinearCTD, LinearPMF, LinearTD, SoftmaxCTD, UnnormalisedCTD)
 }
-_ARRAYS = {"Theta", "U", "begin_sum", "next_sum"}
+_ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
 _LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
 
 
@@ -109,7 +109,8 @@ def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
     average = learner._average_
     check_choice(average.kind, "averaging", ("none", "full", "tail"))
     check_number(learner._largest_norm_, "largest_norm", low=0.0)
-    counts = (average.begin, average.next_begin, learner.n_updates_, learner.n_seen_)
+    windows = (average.begin, average.next_begin, average.folded)
+    counts = (*windows, learner.n_updates_, learner.n_seen_)
     if any(type(n) is not int or n < 0 for n in counts) or max(counts) != learner.n_seen_:
         raise fail("counters", "integers, none above the transitions seen", list(counts))
     needed = {
@@ -117,6 +118,7 @@ def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
         "U": average.needs_sums,
         "begin_sum": average.begin > 0,
         "next_sum": average.next_begin > 0,
+        "folded_sum": average.folded > 0,
     }
     names = sorted(name for name in needed if needed[name])
     if sorted(arrays) != names:

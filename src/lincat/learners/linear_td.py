@@ -97,7 +97,7 @@ class LinearTD(Learner):
             transitions.discounts(self.gamma),
             step,
             _LARGEST_ERROR * max(self._scale_, 1e-300) / (1.0 - self.gamma),
-            self.n_updates_,
+            self._average_.in_sums(self.n_updates_),
             batch_size,
         )
         self._Theta_[:, 0] = psi

@@ -24,8 +24,8 @@ def check_table(tables: Sequence[Table]) -> Table:
     return Table(
         "checks",
         "What should come out, and did",
-        "For the process main; unit_norm keeps to the theorems' assumption instead, and misses some "
-        "of Linear-CTD's brackets by up to 6 %.",
+        "For the process main; unit_norm keeps to the theorems' assumption instead, and misses "
+        "some of Linear-CTD's brackets by up to 6 %.",
         out,
     )
 
