@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench docs freeze clean help
+.PHONY: demo test lint bench reproduce docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -30,6 +30,9 @@ lint: $(READY) ## ruff, mypy --strict, import layers
 
 bench: $(READY) ## the speed bars, as ratios measured in one run; ARGS='--write docs/benchmarks.md' keeps them
 	$(BIN)/python -m benchmarks $(ARGS)
+
+reproduce: $(READY) ## the paper's tables and figures, and docs/reproduction.md from them
+	$(BIN)/lincat reproduce --write-docs docs
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -12,6 +12,13 @@ def test_a_bar_holds_or_does_not_or_was_not_measured():
     assert Bar("x", None, "<=", 2.0).holds is None
 
 
+def test_a_verdict_within_the_scatter_of_runs_says_so():
+    assert Bar("x", 2.0, ">=", 1.0).verdict == "yes"
+    assert Bar("x", 1.02, ">=", 1.0).verdict == "yes, on the line"
+    assert Bar("x", 0.98, ">=", 1.0).verdict == "NO, on the line"
+    assert Bar("x", 0.5, ">=", 1.0).verdict == "NO"
+
+
 def test_the_worst_row_is_judged_and_named():
     assert worst("x", ROWS, "C", ">=", 1.0) == Bar("x", 0.5, ">=", 1.0, "b")
     assert worst("x", ROWS, "C", "<=", 1.0) == Bar("x", 2.0, "<=", 1.0, "a")

@@ -22,7 +22,7 @@ def test_a_real_section_in_its_own_process(tmp_path):
 
 @pytest.fixture
 def missed(monkeypatch):
-    bars = [Bar("fast", 0.5, ">=", 1.0), Bar("small", 1.0, "<=", 1.0), Bar("none", None, ">=", 1)]
+    bars = [Bar("fast", 0.5, ">=", 1.0), Bar("small", 0.5, "<=", 1.0), Bar("none", None, ">=", 1)]
     monkeypatch.setattr(
         "lincat.bench.run.run_section",
         lambda name, settings, quiet: Result(name, [{"case": "a", "C": 0.5}], bars),

@@ -9,24 +9,28 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["describe", "second_level_cache"]
+__all__ = ["describe", "load_average", "second_level_cache"]
 
 _L2 = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 
 
 def describe() -> dict[str, str]:
-    """Return processor, cores, load and versions, in words."""
+    """Return processor, cores and versions, in words."""
     cache = second_level_cache()
-    load = f", load average {os.getloadavg()[0]:.1f} at the start"
     return {
         "processor": _processor() + ("" if cache is None else f", {cache // 1024} KiB L2"),
-        "cores": f"{os.cpu_count()}{load}",
+        "cores": str(os.cpu_count()),
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
         "packages": ", ".join(
             f"{name} {_version(name)}" for name in ("lincat", "numpy", "numba", "jax", "torch")
         ),
         "compiler": _compiler(),
     }
+
+
+def load_average() -> str:
+    """Return how busy the machine was in the last minute: the cores that were asked for."""
+    return f"{os.getloadavg()[0]:.1f}"
 
 
 def second_level_cache() -> int | None:

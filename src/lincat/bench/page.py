@@ -29,14 +29,13 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 def bars_table(bars: Sequence[Bar]) -> str:
     """Return all bars with what was measured."""
-    verdict = {True: "yes", False: "NO", None: "not measured"}
     return table(
         [
             {
                 "bar": bar.what,
                 "measured": "" if bar.measured is None else _show(bar.measured),
                 "should be": f"{bar.relation} {bar.limit:g}",
-                "holds": verdict[bar.holds],
+                "holds": bar.verdict,
                 "worst case": bar.where,
             }
             for bar in bars
@@ -51,7 +50,8 @@ def page(results: Sequence[Result], machine: dict[str, str], command: str) -> st
         "# Benchmarks",
         f"Made by `{command}`; do not edit. Ratios are the time of the other over ours, measured "
         "in turns in one run: above 1, lincat is faster. On one core, time is CPU time. Times "
-        "differ on another machine, ratios less so.",
+        "differ on another machine, ratios less so. *On the line*: within 5 % of the limit, which "
+        "is how far runs scatter, so that another run may say the opposite.",
         "\n".join(f"- {key}: {value}" for key, value in machine.items()),
         "## Bars",
         bars_table(bars),

@@ -9,6 +9,9 @@ from typing import Any
 __all__ = ["Bar", "Result", "worst"]
 
 
+_SCATTER = 0.05  # by which a ratio differs between runs, on a machine that does other work too
+
+
 @dataclass(frozen=True)
 class Bar:
     """A number and what it should be at least (or at most); None if it was not measured."""
@@ -25,6 +28,14 @@ class Bar:
         if self.measured is None:
             return None
         return self.measured >= self.limit if self.relation == ">=" else self.measured <= self.limit
+
+    @property
+    def verdict(self) -> str:
+        """The same in words; "on the line" if another run might say the opposite."""
+        if self.measured is None:
+            return "not measured"
+        said = "yes" if self.holds else "NO"
+        return f"{said}, on the line" if abs(self.measured / self.limit - 1) < _SCATTER else said
 
     def as_dict(self) -> dict[str, Any]:
         """Return the bar and its verdict, for JSON."""

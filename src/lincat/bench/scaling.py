@@ -78,6 +78,6 @@ def _fit(
     )
     name = what.partition(",")[0].partition(" (")[0]
     result.bars += [
-        Bar(f"linear in {name}: R2 of a straight line", r2, ">=", 0.97, f"{sizes[0]}-{sizes[-1]}"),
+        Bar(f"linear in {name}: 1 - R2 of a line", 1.0 - r2, "<=", 0.03, f"{sizes[0]}-{sizes[-1]}"),
         Bar(f"linear in {name}: exponent", exponent, "<=", 1.1, f"{sizes[0]}-{sizes[-1]}"),
     ]

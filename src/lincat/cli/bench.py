@@ -55,7 +55,7 @@ def bench(
       lincat bench speed --rounds 5
     """
     from lincat._files import new_folder, write_atomically
-    from lincat.bench.machine import describe
+    from lincat.bench.machine import describe, load_average
     from lincat.bench.page import bars_table, page, table
     from lincat.bench.run import run_section
     from lincat.bench.settings import Settings
@@ -64,6 +64,7 @@ def bench(
         raise click.BadParameter(f"{write.parent} is not a folder", param_hint="--write")
     folder = None if out is None else new_folder(out, "--out", force=force)
     settings, machine = Settings(rounds=rounds, quick=quick, seed=seed), describe()
+    load_before = load_average()
     results = []
     for name in sections or SECTIONS:
         if not quiet:
@@ -73,6 +74,7 @@ def bench(
         if not as_json:
             parts = [result.title, table(result.rows), *result.notes]
             click.echo("\n".join(filter(None, parts)) + "\n")
+    machine["load average"] = f"{load_before} at the start, {load_average()} at the end"
     bars = [bar for result in results for bar in result.bars]
     everything: dict[str, Any] = {
         "machine": machine,

@@ -89,7 +89,7 @@ class Document:
             f"# {_TITLE}\n",
             f"This page was written by `{self.command}`; do not edit it.\n",
             f"{self.intro}\n",
-            f"Units of work took {seconds / 60:.1f} minutes of one core, added up.\n",
+            f"The runs took {seconds / 60:.1f} minutes of processor time, shared by all cores.\n",
             f"## {self.checks.title}\n\n{self._markdown(self.checks)}",
             "## The paper's tables and figures\n",
             *self._markdown_parts(figures, beyond=False),

@@ -2,7 +2,7 @@
 
     settings.json            what the rows depend on; a folder with others is refused
     rows/<dataset>/<unit>.jsonl
-    seconds.jsonl            how long each unit took (not part of the rows)
+    seconds.jsonl            processor time of each unit (not part of the rows)
 
 What is there is not done again, so that an interrupted reproduction goes on where it was.
 """
@@ -89,12 +89,12 @@ def run(units: Sequence[Unit], folder: Path, *, threads: int) -> Iterator[Unit]:
     stop = threading.Event()
 
     def work(unit: Unit) -> tuple[Unit, list[Row], float] | None:
-        started, rows = time.perf_counter(), []
+        started, rows = time.thread_time(), []
         for row in unit.rows():
             if stop.is_set():
                 return None
             rows.append(row)
-        return unit, rows, time.perf_counter() - started
+        return unit, rows, time.thread_time() - started
 
     # BLAS on one thread each: more would change the order of sums, and get in each other's way.
     with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
@@ -134,7 +134,7 @@ def read_rows(folder: Path, units: Iterable[Unit]) -> dict[str, list[Row]]:
 
 
 def total_seconds(folder: Path, units: Iterable[Unit]) -> float:
-    """Return the time that these units took, added up over threads and interruptions."""
+    """Return the processor time that these units took, over all threads and interruptions."""
     file = folder / "seconds.jsonl"
     if not file.exists():
         return 0.0

@@ -7,8 +7,8 @@ import numpy as np
 from lincat._validation import check_gamma
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
-from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.expected_bellman import ExpectedBellman
+from lincat.processes.finite import MarkovRewardProcess
 from lincat.solvers.krylov import solve_contraction
 
 __all__ = ["true_returns"]
