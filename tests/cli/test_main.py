@@ -7,7 +7,12 @@ from lincat.cli import main as command
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(lincat.InvalidInputError("x"), 2), (lincat.ConvergenceError("x"), 3)]
+    ("error", "code"),
+    [
+        (lincat.InvalidInputError("x"), 2),
+        (lincat.ConvergenceError("x"), 3),
+        (lincat.DivergenceError(7, 3.0, 1.0, 0.25), 3),
+    ],
 )
 def test_errors_of_ours_end_with_their_exit_code(monkeypatch, capsys, error, code):
     def fails(**_):
@@ -17,7 +22,7 @@ def test_errors_of_ours_end_with_their_exit_code(monkeypatch, capsys, error, cod
     with pytest.raises(SystemExit) as stopped:
         command.main()
     assert stopped.value.code == code
-    assert capsys.readouterr().err == "Error: x\n"
+    assert capsys.readouterr().err == f"Error: {error}\n"
 
 
 def test_bugs_keep_their_traceback(monkeypatch):

@@ -56,3 +56,18 @@ def test_table_rounds_what_rounding_left_over_to_zero():
     text = console.export_text()
     assert "1e-17" not in text
     assert "0" in text
+
+
+def test_markdown_and_latex():
+    rows = [{"K²": 3, "a_b": None, "text": "1|2"}, {"K²": 40, "a_b": 0.123456, "text": "5 %"}]
+    assert tables.as_markdown(rows) == (
+        "| K² | a_b | text |\n| ---: | ---: | --- |\n| 3 | - | 1\\|2 |\n| 40 | 0.12346 | 5 % |\n"
+    )
+    assert tables.as_latex(rows) == (
+        "\\begin{tabular}{rrl}\nK$^2$ & a\\_b & text \\\\\n\\hline\n"
+        "3 & - & 1|2 \\\\\n40 & 0.12346 & 5 \\% \\\\\n\\end{tabular}\n"
+    )
+    assert tables.as_cells(rows) == (
+        ["right", "right", "left"],
+        [["3", "-", "1|2"], ["40", "0.12346", "5 %"]],
+    )

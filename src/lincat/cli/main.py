@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 import lincat
+from lincat.cli.bench import bench
 from lincat.cli.reproduce import reproduce
 from lincat.cli.solve import solve
 
@@ -26,6 +27,7 @@ def cli() -> None:
     """
 
 
+cli.add_command(bench)
 cli.add_command(reproduce)
 cli.add_command(solve)
 
@@ -39,7 +41,7 @@ def main() -> None:
     except Exception as error:
         if isinstance(error, lincat.InvalidInputError):
             code = 2
-        elif isinstance(error, lincat.ConvergenceError):
+        elif isinstance(error, lincat.ConvergenceError | lincat.DivergenceError):
             code = 3
         else:
             raise
