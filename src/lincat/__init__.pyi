@@ -20,7 +20,7 @@ from .core.representation import (
     weights_from_theta,
 )
 from .data.transitions import Transitions
-from .learners._base import DivergenceError
+from .learners.divergence import DivergenceError
 from .learners.files import load
 from .learners.linear_ctd import LinearCTD
 from .learners.linear_pmf import LinearPMF
@@ -30,7 +30,8 @@ from .learners.softmax_ctd import SoftmaxCTD
 from .learners.unnormalised_ctd import UnnormalisedCTD
 from .processes import catalog
 from .processes.files import read_problem
-from .processes.finite import FiniteMDP, MarkovRewardProcess, StateTransitions
+from .processes.finite import MarkovRewardProcess, StateTransitions
+from .processes.mdp import FiniteMDP
 from .processes.problem import Problem
 from .runs.sweep import sweep
 from .solvers.approximation import ApproximationError, approximation_error

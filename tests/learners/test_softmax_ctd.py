@@ -51,5 +51,6 @@ def test_large_scores_do_not_overflow():
 
 
 def test_there_is_no_gradient_step():
-    with pytest.raises(TypeError, match="gradient_step"):
-        lincat.SoftmaxCTD(grid=cases.GRID, gamma=0.8, gradient_step=True)
+    model = lincat.SoftmaxCTD(grid=lincat.Grid(0.0, 1.0, 2), gamma=0.5, gradient_step=True)
+    with pytest.raises(lincat.InvalidInputError, match="gradient_step: expected False for Soft"):
+        model.partial_fit([[1.0]], [1.0], [[1.0]])

@@ -94,8 +94,10 @@ def test_iterations_stand_beside_the_published_count():
 
 
 def test_the_average_is_named_where_counts_are_shown():
-    table = iteration_table({"iterations": counts("pmf", 30, [1])}, "pmf", SETTINGS)
+    rows = [*counts("pmf", 30, [1]), *counts("pmf", 45, [1, 10**6]), *counts("pmf", 75, [10**6])]
+    table = iteration_table({"iterations": rows}, "pmf", SETTINGS)
     assert "FULL running average" in table.note
+    assert "outside of all our runs at K = 30, 75." in table.note
 
 
 def test_gap_of_two_algorithms():

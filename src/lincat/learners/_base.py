@@ -21,9 +21,11 @@ from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat._validation import check_choice, check_gamma, check_integer, fail
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners.averaging import IterateAverage
-from lincat.learners.schedules import auto_steps, schedule_from, stable_step
+from lincat.learners.divergence import DivergenceError
+from lincat.learners.inputs import as_transitions
+from lincat.learners.schedules import StepSize, auto_steps, schedule_from, stable_step
 
-__all__ = ["DivergenceError", "Learner", "kernel_features"]
+__all__ = ["Learner"]
 
 # Updates after which averages in float32 are put aside (averaging.py): √_FOLD roundings add up.
 _FOLD = 16_384
@@ -31,33 +33,26 @@ _FOLD = 16_384
 _CHUNK = 16_384
 
 
-class DivergenceError(RuntimeError):
-    """The parameters grew beyond all bounds; the learner keeps the last good ones."""
-
-    def __init__(
-        self, transition: int, step_size: float, largest_squared_norm: float, safe_step: float
-    ) -> None:
-        super().__init__(
-            f"diverged at transition {transition} with step size {step_size:.4g}; the largest "
-            f"squared feature norm was {largest_squared_norm:.4g}; "
-            f"try step_size={safe_step:.3g} or step_size='auto'"
-        )
-        self.transition = transition
-        self.step_size = step_size
-        self.largest_squared_norm = largest_squared_norm
-        self.safe_step = safe_step
-
-
 class Learner(ABC):
     """Base of all learners; see :class:`lincat.LinearCTD` for the parameters that all have."""
 
-    # Given by the user, stored as given, validated at first use.
-    gamma: float
-    step_size: Any
-    averaging: str
-    horizon: int | None
-    n_features: int | None
-    dtype: str
+    def __init__(
+        self,
+        *,
+        gamma: float,
+        step_size: StepSize = "auto",
+        averaging: str = "tail",
+        horizon: int | None = None,
+        n_features: int | None = None,
+        dtype: str = "float64",
+    ) -> None:
+        # Stored as given, validated at first use.
+        self.gamma = gamma
+        self.step_size = step_size
+        self.averaging = averaging
+        self.horizon = horizon
+        self.n_features = n_features
+        self.dtype = dtype
 
     # ------------------------------------------------------------------ what a learner provides
 
@@ -145,7 +140,7 @@ class Learner(ABC):
         The number of updates is known, so averaging="tail" covers exactly the second half.
         Arguments as for :meth:`partial_fit`.
         """
-        transitions = _transitions(phi, reward, phi_next, terminated, discount, weight)
+        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
         batch_size = check_integer(batch_size, "batch_size", low=1)
         self._forget()
         horizon = -(-len(transitions) // batch_size) if self.horizon is None else self.horizon
@@ -180,7 +175,7 @@ class Learner(ABC):
         -------
         The learner itself.
         """
-        transitions = _transitions(phi, reward, phi_next, terminated, discount, weight)
+        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
         self._learn(transitions, check_integer(batch_size, "batch_size", low=1), self.horizon)
         return self
 
@@ -427,39 +422,3 @@ class Learner(ABC):
         average.begin_sum = arrays.get("begin_sum")
         average.next_sum = arrays.get("next_sum")
         average.folded_sum = arrays.get("folded_sum")
-
-
-def kernel_features(transitions: Transitions, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-    """Return phi and phi' as the kernels take them: arrays, CSR triples, or state numbers."""
-    if transitions.kind == "states":
-        return transitions.phi, transitions.phi_next
-    if transitions.kind == "sparse":
-        return _triple(transitions.phi), _triple(transitions.phi_next)
-    phi, phi_next = (
-        np.ascontiguousarray(x, dtype=dtype) for x in (transitions.phi, transitions.phi_next)
-    )
-    return phi, phi_next
-
-
-def _triple(matrix: FeatureMatrix) -> tuple[Any, Any, Any]:
-    # One width of index for all, or each kernel would be compiled for each.
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
-
-
-def _transitions(
-    phi: Any,
-    reward: ArrayLike | None,
-    phi_next: Any,
-    terminated: ArrayLike | None,
-    discount: ArrayLike | None,
-    weight: ArrayLike | None,
-) -> Transitions:
-    if isinstance(phi, Transitions):
-        rest = (reward, phi_next, terminated, discount, weight)
-        if any(x is not None for x in rest):
-            raise fail("phi", "Transitions alone, or arrays", "Transitions and arrays")
-        return phi
-    if reward is None or phi_next is None:
-        missing = "reward" if reward is None else "phi_next"
-        raise fail(missing, "an array beside phi", None, "or pass a lincat.Transitions")
-    return Transitions(phi, reward, phi_next, terminated, discount, weight)

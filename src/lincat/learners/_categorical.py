@@ -16,7 +16,9 @@ from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions
-from lincat.learners._base import Learner, kernel_features
+from lincat.learners._base import Learner
+from lincat.learners.inputs import kernel_features
+from lincat.learners.schedules import StepSize
 
 __all__ = ["WARM_UP", "CategoricalLearner"]
 
@@ -33,14 +35,37 @@ _LARGEST_ERROR = 1e6
 class CategoricalLearner(Learner):
     """Base of the learners of return distributions."""
 
-    grid: Grid | str
-    intervals: int
-    gradient_step: bool
-
     #: One of the constants of ``kernels.rules``.
     _rule: ClassVar[str]
     #: Whether the first parameters depend on the first transitions.
     _needs_warm_up: ClassVar[bool] = False
+    #: Whether the rule descends on ℓ2², whose gradient has the factor 2 * spacing.
+    _descends_on_cramer: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        grid: Grid | str,
+        gamma: float,
+        step_size: StepSize = "auto",
+        averaging: str = "tail",
+        horizon: int | None = None,
+        intervals: int = 50,
+        n_features: int | None = None,
+        dtype: str = "float64",
+        gradient_step: bool = False,
+    ) -> None:
+        super().__init__(
+            gamma=gamma,
+            step_size=step_size,
+            averaging=averaging,
+            horizon=horizon,
+            n_features=n_features,
+            dtype=dtype,
+        )
+        self.grid = grid
+        self.intervals = intervals
+        self.gradient_step = gradient_step
 
     @abstractmethod
     def _laws(self, scores: FloatArray) -> FloatArray:
@@ -60,6 +85,8 @@ class CategoricalLearner(Learner):
         ):
             got = " ".join(repr(self.grid).split())[:80]
             raise fail("grid", "a lincat.Grid or 'auto'", got)
+        if self.gradient_step and not self._descends_on_cramer:
+            raise fail("gradient_step", f"False for {type(self).__name__}", self.gradient_step)
         enough = warm_up_over or sum(map(len, waiting)) >= WARM_UP
         if (not isinstance(self.grid, Grid) or self._needs_warm_up) and not enough:
             return False

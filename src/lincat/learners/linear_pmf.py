@@ -6,11 +6,9 @@ import math
 from typing import ClassVar, final
 
 from lincat._typing import FloatArray
-from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import CategoricalLearner
-from lincat.learners.schedules import StepSize
 
 __all__ = ["LinearPMF"]
 
@@ -40,29 +38,6 @@ class LinearPMF(CategoricalLearner):
     """
 
     _rule: ClassVar[str] = "PMF"
-
-    def __init__(
-        self,
-        *,
-        grid: Grid | str,
-        gamma: float,
-        step_size: StepSize = "auto",
-        averaging: str = "tail",
-        horizon: int | None = None,
-        intervals: int = 50,
-        n_features: int | None = None,
-        dtype: str = "float64",
-        gradient_step: bool = False,
-    ) -> None:
-        self.grid = grid
-        self.gamma = gamma
-        self.step_size = step_size
-        self.averaging = averaging
-        self.horizon = horizon
-        self.intervals = intervals
-        self.n_features = n_features
-        self.dtype = dtype
-        self.gradient_step = gradient_step
 
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
         return 0.0  # the uniform law

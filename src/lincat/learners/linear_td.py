@@ -9,8 +9,8 @@ import numpy as np
 from lincat import kernels
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.data.transitions import Transitions
-from lincat.learners._base import Learner, kernel_features
-from lincat.learners.schedules import StepSize
+from lincat.learners._base import Learner
+from lincat.learners.inputs import kernel_features
 
 __all__ = ["LinearTD"]
 
@@ -45,23 +45,6 @@ class LinearTD(Learner):
     >>> bool(abs(value[0] - 1.0) < 0.02)
     True
     """
-
-    def __init__(
-        self,
-        *,
-        gamma: float,
-        step_size: StepSize = "auto",
-        averaging: str = "tail",
-        horizon: int | None = None,
-        n_features: int | None = None,
-        dtype: str = "float64",
-    ) -> None:
-        self.gamma = gamma
-        self.step_size = step_size
-        self.averaging = averaging
-        self.horizon = horizon
-        self.n_features = n_features
-        self.dtype = dtype
 
     def _prepare(self, waiting: list[Transitions], warm_up_over: bool) -> bool:
         self._scale_ = 0.0  # the largest |reward| so far

@@ -8,10 +8,8 @@ import numpy as np
 from scipy.special import softmax
 
 from lincat._typing import FloatArray
-from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import CategoricalLearner
-from lincat.learners.schedules import StepSize
 
 __all__ = ["SoftmaxCTD"]
 
@@ -26,7 +24,7 @@ class SoftmaxCTD(CategoricalLearner):
 
     Its laws are always proper, but it has no linear fixed point and does not preserve means.
     Parameters and attributes as for :class:`lincat.LinearCTD`, but ``Theta_`` has K + 1 columns of
-    scores.
+    scores, and ``gradient_step`` is for rules that descend on ℓ2².
 
     Examples
     --------
@@ -40,27 +38,7 @@ class SoftmaxCTD(CategoricalLearner):
     """
 
     _rule: ClassVar[str] = "SOFTMAX"
-
-    def __init__(
-        self,
-        *,
-        grid: Grid | str,
-        gamma: float,
-        step_size: StepSize = "auto",
-        averaging: str = "tail",
-        horizon: int | None = None,
-        intervals: int = 50,
-        n_features: int | None = None,
-        dtype: str = "float64",
-    ) -> None:
-        self.grid = grid
-        self.gamma = gamma
-        self.step_size = step_size
-        self.averaging = averaging
-        self.horizon = horizon
-        self.intervals = intervals
-        self.n_features = n_features
-        self.dtype = dtype
+    _descends_on_cramer: ClassVar[bool] = False
 
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
         return 0.0  # the uniform law
@@ -70,9 +48,6 @@ class SoftmaxCTD(CategoricalLearner):
 
     def _curvature(self) -> float:
         return 0.5  # the softmax has a Jacobian of norm at most 1/2
-
-    def _step_factor(self) -> float:
-        return 1.0
 
     def _laws(self, scores: FloatArray) -> FloatArray:
         return np.cumsum(softmax(scores, axis=1)[:, :-1], axis=1)

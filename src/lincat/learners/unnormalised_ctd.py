@@ -9,10 +9,8 @@ import scipy.sparse
 from scipy.sparse.linalg import lsqr
 
 from lincat._typing import FloatArray
-from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import WARM_UP, CategoricalLearner
-from lincat.learners.schedules import StepSize
 
 __all__ = ["UnnormalisedCTD"]
 
@@ -41,29 +39,6 @@ class UnnormalisedCTD(CategoricalLearner):
 
     _rule: ClassVar[str] = "UNNORMALISED"
     _needs_warm_up: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        grid: Grid | str,
-        gamma: float,
-        step_size: StepSize = "auto",
-        averaging: str = "tail",
-        horizon: int | None = None,
-        intervals: int = 50,
-        n_features: int | None = None,
-        dtype: str = "float64",
-        gradient_step: bool = False,
-    ) -> None:
-        self.grid = grid
-        self.gamma = gamma
-        self.step_size = step_size
-        self.averaging = averaging
-        self.horizon = horizon
-        self.intervals = intervals
-        self.n_features = n_features
-        self.dtype = dtype
-        self.gradient_step = gradient_step
 
     def total_mass(self, Phi: Any) -> FloatArray:
         """Return the learned total mass of each state with features Phi, shape (n,)."""

@@ -123,6 +123,8 @@ def iteration_table(rows: Rows, rule: str, settings: Settings) -> Table:
                 "tail average": _count(median(by_average["tail"])),
             }
         )
+    alone = [str(row["K"]) for row in out if row["percentile of paper"] in (0.0, 100.0)]
+    outside = f" It is outside of all our runs at K = {', '.join(alone)}." if alone else ""
     return Table(
         f"{_LABELS[rule]}_iterations",
         f"Table {_LABELS[rule]}: iterations of {NAMES[rule]} to an error below "
@@ -130,7 +132,7 @@ def iteration_table(rows: Rows, rule: str, settings: Settings) -> Table:
         "Error of the FULL running average of the iterates, which fits the published counts; the "
         "paper does not say which average it takes, and its text has the tail average, in the last "
         "column. The published count is of a single run; the percentile says where it falls among "
-        "ours.",
+        "ours." + outside,
         out,
         _LABELS[rule],
     )

@@ -34,7 +34,7 @@ class Unit:
     name: str
     #: Tables and figures that need it.
     serves: tuple[str, ...]
-    #: About how long it takes, in arbitrary units, to tell the time left.
+    #: About how many seconds it takes on one core, to tell the time left.
     cost: float
     #: Does the work.
     rows: Callable[[], Iterator[Row]]
@@ -47,25 +47,34 @@ def paper_units(settings: Settings) -> list[Unit]:
         for rule, table in RULES.items():
             serves = (table, "dependence") if rule == "pmf" else (table,)
             piece = _Piece(settings, rule, K)
-            name, length = f"{rule}-{K}", (1.0 if rule == "ctd" else 2.0) * (K + 100)
-            moment = (K / 60) ** 3 if settings.mean_square else 0.0
+            name, slow = f"{rule}-{K}", rule == "pmf"
+            run = 1.6e-3 * (K + 150) if slow else 4e-4 * (K + 250)
+            votes = settings.replicas * settings.replica_updates / 6e4
+            moment = (K / 200) ** 3 if settings.mean_square else 0.0
             units += [
-                Unit("thresholds", name, serves, 300 + 2 * K + moment, piece.thresholds),
-                Unit("simulated", name, serves, settings.replicas * (K + 100) / 5, piece.simulated),
-                Unit("iterations", name, (table,), settings.seeds * length, piece.iterations),
+                Unit("thresholds", name, serves, 0.3 + K / 1000 + moment, piece.thresholds),
+                Unit("simulated", name, serves, votes * (1 + K / 150), piece.simulated),
+                Unit("iterations", name, (table,), settings.seeds * run, piece.iterations),
             ]
         pieces = _Piece(settings, "ctd", K), _Piece(settings, "pmf", K)
-        cost = settings.iterations / 2e4 * (K + 100)
+        update = 1.6e-8 * (K + 80)
+        both = update * settings.comparation_updates * settings.comparation_seeds
         units += [
-            Unit("loss_cdf", f"{K}", ("loss_cdf",), cost, pieces[0].convergence),
-            Unit("comparation", f"{K}", ("comparation",), 500 + K, pieces[1].comparation),
+            Unit(
+                "loss_cdf",
+                f"{K}",
+                ("loss_cdf",),
+                settings.iterations * update,
+                pieces[0].convergence,
+            ),
+            Unit("comparation", f"{K}", ("comparation",), 0.3 + 2 * both, pieces[1].comparation),
         ]
     for K in sorted({*settings.intervals, *settings.border_intervals}):
         piece = _Piece(settings, "pmf", K)
-        cost = settings.iterations / 2e4 * (K + 100) if K < 44 else 1.0
+        cost = settings.iterations * 2.4e-6 if K < 44 else 0.02
         units.append(Unit("loss_pmf", f"{K}", ("loss_pmf",), cost, piece.convergence))
     piece = _Piece(settings, "pmf", settings.alpha_intervals)
-    cost = settings.iterations / 2e4 * 250
+    cost = settings.iterations * 5.6e-6
     units += [
         Unit("loss_change_alpha", f"{alpha:g}", ("loss_change_alpha",), cost, piece.at_step(alpha))
         for alpha in settings.alphas

@@ -18,7 +18,7 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.metrics import wasserstein
 from lincat.core.representation import cdf_from_theta
 from lincat.data.transitions import Transitions
-from lincat.learners._base import DivergenceError
+from lincat.learners.divergence import DivergenceError
 from lincat.learners.linear_ctd import LinearCTD
 from lincat.learners.linear_pmf import LinearPMF
 from lincat.processes.expected_bellman import ExpectedBellman

@@ -9,7 +9,8 @@ import numpy as np
 
 from lincat._typing import ArrayLike, FloatArray
 from lincat._validation import check_choice, check_integer, fail
-from lincat.processes.finite import FiniteMDP, MarkovRewardProcess
+from lincat.processes.finite import MarkovRewardProcess
+from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 
 __all__ = [

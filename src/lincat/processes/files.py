@@ -10,7 +10,8 @@ import msgspec
 import numpy as np
 
 from lincat._validation import InvalidInputError, fail
-from lincat.processes.finite import FiniteMDP, MarkovRewardProcess
+from lincat.processes.finite import MarkovRewardProcess
+from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 
 __all__ = ["read_problem"]

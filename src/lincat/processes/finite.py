@@ -1,6 +1,6 @@
-"""Finite processes: a Markov decision process, and what a policy makes of it.
+"""Finite Markov reward processes: what a policy makes of a decision process.
 
-Both are *tables of outcomes*. One outcome of a Markov reward process is a row
+A process is a *table of outcomes*. One outcome is a row
 
     (state, reward, next_state, probability given the state, terminated),
 
@@ -32,7 +32,7 @@ from lincat._validation import (
 )
 from lincat.processes.stationary import stationary_distribution
 
-__all__ = ["FiniteMDP", "MarkovRewardProcess", "StateTransitions"]
+__all__ = ["MarkovRewardProcess", "StateTransitions", "sum_by"]
 
 
 class StateTransitions(NamedTuple):
@@ -112,14 +112,14 @@ class MarkovRewardProcess:
         chance = np.concatenate([chance[alive], np.ones(len(absorbing))])
         ends = np.concatenate([ends[alive], np.ones(len(absorbing), bool)])
 
-        sums = _sum_by(origin, chance, self.n_states)
+        sums = sum_by(origin, chance, self.n_states)
         check_probability_groups(chance, sums, "probability", "state")
         # Sort by state, add up outcomes that are the same, and drop impossible ones.
         order = np.lexsort((ends, target, gain, origin))
         keys = (origin[order], gain[order], target[order], ends[order])
         first = np.ones(len(order), bool)
         first[1:] = np.logical_or.reduce([key[1:] != key[:-1] for key in keys])
-        chance = _sum_by(np.cumsum(first) - 1, chance[order])
+        chance = sum_by(np.cumsum(first) - 1, chance[order])
         rows = order[first][chance > 0.0]
         self.state: IntArray = origin[rows]
         self.reward: FloatArray = gain[rows]
@@ -215,7 +215,7 @@ class MarkovRewardProcess:
         )
         if not self.terminated.any():
             return chain
-        ending = _sum_by(self.state, self.probability * self.terminated, S)
+        ending = sum_by(self.state, self.probability * self.terminated, S)
         restart = scipy.sparse.csr_array(ending[:, None]) @ scipy.sparse.csr_array(
             self._initial_or_fail()[None, :]
         )
@@ -329,102 +329,7 @@ class MarkovRewardProcess:
         return self.initial
 
 
-class FiniteMDP:
-    """A finite Markov decision process as a table of outcomes of (state, action).
-
-    Parameters
-    ----------
-    state, action, reward, next_state, probability : arrays of shape (n,)
-        One row per outcome; probabilities are given the state *and* the action.
-    terminated, terminal, initial, n_states
-        As for :class:`MarkovRewardProcess`.
-    n_actions : int, optional
-        By default one more than the largest action mentioned.
-
-    Examples
-    --------
-    >>> from lincat import FiniteMDP
-    >>> mdp = FiniteMDP(
-    ...     state=[0, 0], action=[0, 1], reward=[0.0, 1.0], next_state=[0, 0], probability=[1, 1])
-    >>> mdp.under([[0.25, 0.75]]).probability
-    array([0.25, 0.75])
-    """
-
-    def __init__(
-        self,
-        state: ArrayLike,
-        action: ArrayLike,
-        reward: ArrayLike,
-        next_state: ArrayLike,
-        probability: ArrayLike,
-        *,
-        terminated: ArrayLike | None = None,
-        terminal: ArrayLike = (),
-        initial: ArrayLike | None = None,
-        n_states: int | None = None,
-        n_actions: int | None = None,
-    ) -> None:
-        self.state = check_indices(state, "state")
-        n = len(self.state)
-        self.action = check_indices(action, "action", length=n)
-        self.reward = check_array(reward, "reward", shape=(n,))
-        self.next_state = check_indices(next_state, "next_state", length=n)
-        self.probability = check_array(probability, "probability", shape=(n,))
-        self.terminated = (
-            np.zeros(n, bool) if terminated is None else check_flags(terminated, "terminated", n)
-        )
-        self.terminal = check_indices(terminal, "terminal")
-        self.initial = initial
-        mentioned = [
-            1 + int(a.max(initial=-1)) for a in (self.state, self.next_state, self.terminal)
-        ]
-        self.n_states = max([*mentioned, check_integer(n_states or 1, "n_states", low=1)])
-        self.n_actions = max(
-            1 + int(self.action.max(initial=-1)),
-            check_integer(n_actions or 1, "n_actions", low=1),
-        )
-
-        pair = self.state * self.n_actions + self.action
-        sums = _sum_by(pair, self.probability, self.n_states * self.n_actions)
-        described = np.bincount(pair, minlength=len(sums)) > 0
-        check_probability_groups(
-            self.probability, np.where(described, sums, 1.0), "probability", "state-action pair"
-        )
-        self._described = described.reshape(self.n_states, self.n_actions)
-
-    def __repr__(self) -> str:
-        return (
-            f"FiniteMDP({self.n_states} states, {self.n_actions} actions, "
-            f"{len(self.state)} outcomes)"
-        )
-
-    def under(self, policy: ArrayLike) -> MarkovRewardProcess:
-        """Return the Markov reward process that a policy, an array of shape (S, A), makes."""
-        pi = check_array(policy, "policy", shape=(self.n_states, self.n_actions))
-        check_probability_groups(pi, pi.sum(axis=1), "policy", "state")
-        playable = self._described.copy()
-        playable[self.terminal] = True
-        if (pi[~playable] > 0.0).any():
-            s, a = (int(i) for i in np.argwhere((pi > 0.0) & ~playable)[0])
-            raise fail(
-                "policy",
-                "probability only on actions that have outcomes",
-                f"{pi[s, a]:g} on action {a} in state {s}",
-                "add its outcomes to the table or set the probability to 0",
-            )
-        return MarkovRewardProcess(
-            self.state,
-            self.reward,
-            self.next_state,
-            self.probability * pi[self.state, self.action],
-            terminated=self.terminated,
-            terminal=self.terminal,
-            initial=self.initial,
-            n_states=self.n_states,
-        )
-
-
-def _sum_by(index: IntArray, values: FloatArray, size: int = 0) -> FloatArray:
+def sum_by(index: IntArray, values: FloatArray, size: int = 0) -> FloatArray:
     """Add up the values of each index."""
     return np.asarray(np.bincount(index, values, size), dtype=np.float64)
 

@@ -23,7 +23,8 @@ from lincat.core.grid import Grid
 from lincat.core.metrics import cramer, wasserstein
 from lincat.core.representation import cdf_from_theta
 from lincat.data.transitions import Transitions
-from lincat.learners._base import DivergenceError, Learner
+from lincat.learners._base import Learner
+from lincat.learners.divergence import DivergenceError
 from lincat.learners.linear_td import LinearTD
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.problem import Problem

@@ -1,0 +1,50 @@
+"""From what a user passes to what a kernel takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lincat._typing import ArrayLike, FeatureMatrix
+from lincat._validation import fail
+from lincat.data.transitions import Transitions
+
+__all__ = ["as_transitions", "kernel_features"]
+
+
+def kernel_features(transitions: Transitions, dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """Return phi and phi' as the kernels take them: arrays, CSR triples, or state numbers."""
+    if transitions.kind == "states":
+        return transitions.phi, transitions.phi_next
+    if transitions.kind == "sparse":
+        return _triple(transitions.phi), _triple(transitions.phi_next)
+    phi, phi_next = (
+        np.ascontiguousarray(x, dtype=dtype) for x in (transitions.phi, transitions.phi_next)
+    )
+    return phi, phi_next
+
+
+def _triple(matrix: FeatureMatrix) -> tuple[Any, Any, Any]:
+    # One width of index for all, or each kernel would be compiled for each.
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+
+
+def as_transitions(
+    phi: Any,
+    reward: ArrayLike | None,
+    phi_next: Any,
+    terminated: ArrayLike | None,
+    discount: ArrayLike | None,
+    weight: ArrayLike | None,
+) -> Transitions:
+    """Return Transitions, given as such or as arrays."""
+    if isinstance(phi, Transitions):
+        rest = (reward, phi_next, terminated, discount, weight)
+        if any(x is not None for x in rest):
+            raise fail("phi", "Transitions alone, or arrays", "Transitions and arrays")
+        return phi
+    if reward is None or phi_next is None:
+        missing = "reward" if reward is None else "phi_next"
+        raise fail(missing, "an array beside phi", None, "or pass a lincat.Transitions")
+    return Transitions(phi, reward, phi_next, terminated, discount, weight)

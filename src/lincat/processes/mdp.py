@@ -1,0 +1,113 @@
+"""Finite Markov decision processes, which a policy turns into Markov reward processes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lincat._typing import ArrayLike
+from lincat._validation import (
+    check_array,
+    check_flags,
+    check_indices,
+    check_integer,
+    check_probability_groups,
+    fail,
+)
+from lincat.processes.finite import MarkovRewardProcess, sum_by
+
+__all__ = ["FiniteMDP"]
+
+
+class FiniteMDP:
+    """A finite Markov decision process as a table of outcomes of (state, action).
+
+    Parameters
+    ----------
+    state, action, reward, next_state, probability : arrays of shape (n,)
+        One row per outcome; probabilities are given the state *and* the action.
+    terminated, terminal, initial, n_states
+        As for :class:`MarkovRewardProcess`.
+    n_actions : int, optional
+        By default one more than the largest action mentioned.
+
+    Examples
+    --------
+    >>> from lincat import FiniteMDP
+    >>> mdp = FiniteMDP(
+    ...     state=[0, 0], action=[0, 1], reward=[0.0, 1.0], next_state=[0, 0], probability=[1, 1])
+    >>> mdp.under([[0.25, 0.75]]).probability
+    array([0.25, 0.75])
+    """
+
+    def __init__(
+        self,
+        state: ArrayLike,
+        action: ArrayLike,
+        reward: ArrayLike,
+        next_state: ArrayLike,
+        probability: ArrayLike,
+        *,
+        terminated: ArrayLike | None = None,
+        terminal: ArrayLike = (),
+        initial: ArrayLike | None = None,
+        n_states: int | None = None,
+        n_actions: int | None = None,
+    ) -> None:
+        self.state = check_indices(state, "state")
+        n = len(self.state)
+        self.action = check_indices(action, "action", length=n)
+        self.reward = check_array(reward, "reward", shape=(n,))
+        self.next_state = check_indices(next_state, "next_state", length=n)
+        self.probability = check_array(probability, "probability", shape=(n,))
+        self.terminated = (
+            np.zeros(n, bool) if terminated is None else check_flags(terminated, "terminated", n)
+        )
+        self.terminal = check_indices(terminal, "terminal")
+        self.initial = initial
+        mentioned = [
+            1 + int(a.max(initial=-1)) for a in (self.state, self.next_state, self.terminal)
+        ]
+        self.n_states = max([*mentioned, check_integer(n_states or 1, "n_states", low=1)])
+        self.n_actions = max(
+            1 + int(self.action.max(initial=-1)),
+            check_integer(n_actions or 1, "n_actions", low=1),
+        )
+
+        pair = self.state * self.n_actions + self.action
+        sums = sum_by(pair, self.probability, self.n_states * self.n_actions)
+        described = np.bincount(pair, minlength=len(sums)) > 0
+        check_probability_groups(
+            self.probability, np.where(described, sums, 1.0), "probability", "state-action pair"
+        )
+        self._described = described.reshape(self.n_states, self.n_actions)
+
+    def __repr__(self) -> str:
+        return (
+            f"FiniteMDP({self.n_states} states, {self.n_actions} actions, "
+            f"{len(self.state)} outcomes)"
+        )
+
+    def under(self, policy: ArrayLike) -> MarkovRewardProcess:
+        """Return the Markov reward process that a policy, an array of shape (S, A), makes."""
+        pi = check_array(policy, "policy", shape=(self.n_states, self.n_actions))
+        check_probability_groups(pi, pi.sum(axis=1), "policy", "state")
+        playable = self._described.copy()
+        playable[self.terminal] = True
+        if (pi[~playable] > 0.0).any():
+            s, a = (int(i) for i in np.argwhere((pi > 0.0) & ~playable)[0])
+            raise fail(
+                "policy",
+                "probability only on actions that have outcomes",
+                f"{pi[s, a]:g} on action {a} in state {s}",
+                "add its outcomes to the table or set the probability to 0",
+            )
+        return MarkovRewardProcess(
+            self.state,
+            self.reward,
+            self.next_state,
+            self.probability * pi[self.state, self.action],
+            terminated=self.terminated,
+            terminal=self.terminal,
+            initial=self.initial,
+            n_states=self.n_states,
+        )
