@@ -9,7 +9,7 @@ import pytest
 import lincat
 from lincat.paper.beyond import beyond_units, l2_bound
 from lincat.paper.experiments import Unit, paper_units, simulated_bracket
-from lincat.paper.run import clear_folder, open_folder, read_rows, run, total_seconds
+from lincat.paper.run import clear_folder, missing, open_folder, read_rows, run, total_seconds
 from lincat.paper.settings import Settings
 from lincat.paper.trials import Arena
 
@@ -75,11 +75,13 @@ def test_a_killed_run_resumes(whole, tmp_path):
         with contextlib.closing(run(todo, tmp_path, threads=2)) as running:
             for _ in range(stop):
                 next(running)
-        assert 3 <= len(files(tmp_path)) < len(todo)
+        assert stop <= len(files(tmp_path)) < len(todo)
         assert not list(tmp_path.rglob(".*"))  # no file half written
     done = files(tmp_path)
     stamps = {name: (tmp_path / name).stat().st_mtime_ns for name in done}
-    assert len(list(run(todo, tmp_path, threads=2))) == len(todo)
+    assert len(missing(todo, tmp_path)) == len(todo) - len(done)
+    assert len(list(run(todo, tmp_path, threads=2))) == len(todo) - len(done)
+    assert missing(todo, tmp_path) == []
     assert files(tmp_path) == whole
     assert all((tmp_path / name).stat().st_mtime_ns == stamp for name, stamp in stamps.items())
 

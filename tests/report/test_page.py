@@ -19,7 +19,7 @@ def test_curves_are_lines_on_the_axes_asked_for():
     spec = chart(log="y", y_title="size").to_dict()
     assert len(spec["layer"]) == 1
     encoding = spec["layer"][0]["encoding"]
-    assert encoding["x"]["scale"]["type"] == "linear"
+    assert "type" not in encoding["x"]["scale"]
     assert encoding["y"]["scale"]["type"] == "log"
     assert encoding["y"]["title"] == "size"
     assert "secret" not in json.dumps(spec)

@@ -13,24 +13,38 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["output_options", "spinner", "terminal"]
-
-_OPTIONS = (
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines."),
-    click.option(
-        "--out",
-        type=click.Path(path_type=Path, file_okay=False),
-        help="Folder for the results and figures; must be new or empty.",
-    ),
-    click.option("--force", is_flag=True, help="Write into --out even if it holds files."),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-    click.option("--quiet", is_flag=True, help="No progress and no notes, only the result."),
-)
+__all__ = ["output_options", "resumable_output_options", "spinner", "terminal"]
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--json``, ``--out``, ``--force``, ``--seed`` and ``--quiet`` to a command."""
-    for option in reversed(_OPTIONS):
+    return _with_options(
+        command,
+        out="Folder for the results and figures; must be new or empty.",
+        force="Write into --out even if it holds files.",
+    )
+
+
+def resumable_output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same options to a command that goes on in a folder which it began."""
+    return _with_options(
+        command,
+        out="Folder for the results; new, empty, or one to go on in.",
+        force="Begin anew in --out, whatever was begun there.",
+    )
+
+
+def _with_options(command: Callable[..., Any], *, out: str, force: str) -> Callable[..., Any]:
+    options = (
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print one JSON object, for machines."
+        ),
+        click.option("--out", type=click.Path(path_type=Path, file_okay=False), help=out),
+        click.option("--force", is_flag=True, help=force),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option("--quiet", is_flag=True, help="No progress and no notes, only the result."),
+    )
+    for option in reversed(options):
         command = option(command)
     return command
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 import lincat
-from lincat.cli.options import output_options, spinner, terminal
+from lincat.cli.options import resumable_output_options, spinner, terminal
 
 if TYPE_CHECKING:
     from lincat.paper.document import Document
@@ -39,7 +39,7 @@ __all__ = ["reproduce"]
     metavar="FOLDER",
     help="Also write reproduction.md and its figures into this folder.",
 )
-@output_options
+@resumable_output_options
 def reproduce(
     what: tuple[str, ...],
     quick: bool,
@@ -68,7 +68,14 @@ def reproduce(
       lincat reproduce pmf_K_alpha dependence --out tables
     """
     from lincat.paper.document import Document
-    from lincat.paper.run import clear_folder, open_folder, read_rows, run, total_seconds
+    from lincat.paper.run import (
+        clear_folder,
+        missing,
+        open_folder,
+        read_rows,
+        run,
+        total_seconds,
+    )
     from lincat.paper.settings import Settings
 
     settings = Settings.quick(process, seed) if quick else Settings(process=process, seed=seed)
@@ -78,7 +85,8 @@ def reproduce(
         clear_folder(folder)
     open_folder(folder, settings)
     workers = os.cpu_count() or 1 if threads is None else threads
-    for _ in _progress(run(units, folder, threads=workers), units, quiet=quiet):
+    todo = missing(units, folder)
+    for _ in _progress(run(todo, folder, threads=workers), todo, quiet=quiet):
         pass
     command = " ".join(["lincat reproduce", *what, *(["--quick"] if quick else [])])
     document = Document(read_rows(folder, units), settings, command)

@@ -22,31 +22,32 @@ __all__ = ["beyond_units", "l2_bound"]
 def beyond_units(settings: Settings) -> list[Unit]:
     """Return the units of everything that goes beyond the paper."""
     paper = catalog.paper(settings.process)
-    walks = settings.markov_seeds * settings.markov_updates / 2e4
+    walks = 0.05 + settings.markov_seeds * settings.markov_updates / 6e6
     units = [
         Unit(
             "bound",
             f"{T}",
             ("bound",),
-            20 + T * settings.bound_seeds / 1e4,
+            0.05 + T * settings.bound_seeds / 8e6,
             _Bound(settings, T).rows,
         )
         for T in settings.bound_lengths
     ]
     for rule in RULES:
-        effort = 2.0 if rule == "pmf" else 1.0
+        slow = rule == "pmf"
         for K in settings.large_intervals:
-            seeds, cost = settings.large_seeds, 1000 + settings.large_seeds * K * effort
+            seeds = settings.large_seeds
+            cost = seeds * (K + 500) * (1.1e-3 if slow else 4e-4)
             rows = _Rate(settings, paper, rule, K, seeds, settings.error_target).rows
             units.append(Unit("large_K", f"{rule}-{K}", ("large_K",), cost, rows))
         for gamma in settings.gammas:
             K, seeds = settings.gamma_intervals, settings.gamma_seeds
-            cost = seeds * (K + 100) * effort / (1.0 - gamma) / 4
+            cost = seeds * (K + 150) * (8e-4 * (1 + gamma**-4) if slow else 6e-4)
             problem = replace(paper, gamma=gamma)
             rows = _Rate(settings, problem, rule, K, seeds, settings.error_target).rows
             units.append(Unit("gammas", f"{rule}-{gamma:g}", ("gammas",), cost, rows))
         for K in settings.random_intervals:
-            cost = 3000 + settings.random_seeds * (K + 100) * 10 * (effort - 1.0)
+            cost = settings.random_seeds * (K + 30) * 1.8e-3 if slow else 0.3
             rows = _Rate(
                 settings,
                 _random_problem(settings),

@@ -26,7 +26,7 @@ from lincat._validation import fail
 from lincat.paper.experiments import Row, Unit
 from lincat.paper.settings import Settings
 
-__all__ = ["clear_folder", "open_folder", "read_rows", "run", "total_seconds"]
+__all__ = ["clear_folder", "missing", "open_folder", "read_rows", "run", "total_seconds"]
 
 
 def open_folder(folder: Path, settings: Settings) -> None:
@@ -77,13 +77,17 @@ def _difference(present: str, settings: Settings) -> str:
     return ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
 
 
+def missing(units: Sequence[Unit], folder: Path) -> list[Unit]:
+    """Return the units that are still to be done."""
+    return [unit for unit in units if not _file(folder, unit).exists()]
+
+
 def run(units: Sequence[Unit], folder: Path, *, threads: int) -> Iterator[Unit]:
     """Do the units that are not done yet; yield each of them once it is on disk.
 
     The longest come first. To stop, close the generator: units under way are given up.
     """
-    todo = [unit for unit in units if not _file(folder, unit).exists()]
-    yield from (unit for unit in units if _file(folder, unit).exists())
+    todo = missing(units, folder)
     for dataset in {unit.dataset for unit in todo}:
         (folder / "rows" / dataset).mkdir(parents=True, exist_ok=True)
     stop = threading.Event()

@@ -144,15 +144,21 @@ def curves(
 
     names = list(dict.fromkeys(row[series] for row in rows))
     data = [{key: row[key] for key in (x, y, series)} for row in rows]
-    scales: dict[str, Any] = {axis: "log" if axis in log else "linear" for axis in "xy"}
+    scales: dict[str, Any] = {
+        axis: alt.Scale(type="log", nice=False) if axis in log else alt.Scale(zero=False)
+        for axis in "xy"
+    }
+    # Numbers are in order, and so are their colours; names are told apart.
+    numbers = all(isinstance(name, int | float) for name in names)
+    kind, colours = ("O", alt.Scale(scheme="viridis")) if numbers else ("N", alt.Undefined)
     base = alt.Chart(alt.InlineData(values=data)).encode(
-        x=alt.X(f"{x}:Q", scale=alt.Scale(type=scales["x"], zero=False), title=x_title or x),
+        x=alt.X(f"{x}:Q", scale=scales["x"], title=x_title or x),
         y=alt.Y(
             f"median({y}):Q",
-            scale=alt.Scale(type=scales["y"], zero=False),
+            scale=scales["y"],
             title=y_title or y,
         ),
-        color=alt.Color(f"{series}:N", sort=names, title=series),
+        color=alt.Color(f"{series}:{kind}", sort=names, title=series, scale=colours),
         tooltip=[
             alt.Tooltip(f"{series}:N"),
             alt.Tooltip(f"{x}:Q", format=".5g"),

@@ -37,6 +37,7 @@ _DENSE = 250  # unknowns up to which all eigenvalues are computed
 _LARGEST_MOMENT = 5000  # unknowns up to which the second moment is formed
 _BATCHES = 3000  # length of the random product
 _BURN_IN = 300
+_STILL = 5  # iterations over which a rate must not change to be the last
 
 
 def max_step_size(
@@ -279,8 +280,8 @@ def _moment_growth(update: _Update, batch_size: int, mode: FloatArray) -> Callab
 
     def growth(alpha: float) -> float:
         nonlocal moment  # the last one is a good start for the next step size
-        rate = 0.0
-        for _ in range(500):
+        rates: list[float] = []
+        for _ in range(1000):
             first = left(moment.reshape(d, K, -1)).reshape(d * K, d * K)
             second = left(first.T.reshape(d, K, -1)).reshape(d * K, d * K)
             new = moment.reshape(d * K, d * K) - alpha * (first + first.T)
@@ -289,9 +290,10 @@ def _moment_growth(update: _Update, batch_size: int, mode: FloatArray) -> Callab
             new = (new + new.T) / 2.0  # an antisymmetric rounding error would grow by itself
             trace = float(np.trace(new))
             moment = (new / trace).reshape(d, K, d, K)
-            before, rate = rate, float(np.log(trace))
-            if abs(rate - before) <= 1e-5:
+            rates.append(float(np.log(trace)))
+            # Complex modes make the rate swing: wait until it has been still for a while.
+            if len(rates) >= _STILL and np.ptp(rates[-_STILL:]) <= 5e-5:
                 break
-        return rate
+        return float(np.mean(rates[-_STILL:]))
 
     return growth
