@@ -30,7 +30,9 @@ _JUMPS = (
     "A table, with two outcomes for each state and a small discount, so that the laws have jumps, "
     "while those of the 3-state process are smooth. Jumps need high frequencies of the grid, which "
     "SSGD-PMF learns slowly: that is how we read the gap, which grows with K until the error asked "
-    "for no longer shows finer ones. From K = 30 on Linear-CTD takes its maximum step there."
+    "for no longer shows finer ones. From K = 30 on Linear-CTD takes its maximum step there. This "
+    "process was chosen from several, to show the gap that theory predicts; random processes with "
+    "more outcomes, larger discounts or fewer features gave gaps of 4 to 13, nearly flat in K."
 )
 _LABELS = {"ctd": "cdf_K_alpha", "pmf": "pmf_K_alpha"}
 
