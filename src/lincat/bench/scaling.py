@@ -52,7 +52,7 @@ def _fit(
     progress: Callable[[str], None],
 ) -> None:
     progress(what)
-    count = 50 if settings.quick else 3_000
+    count = 50 if settings.quick else 20_000
     contenders = [ours.kernel(draw(case, count, settings.seed)) for case in cases]
     seconds: list[list[float]] = [[] for _ in contenders]
     for round_ in range(settings.rounds + 1):
