@@ -3,19 +3,8 @@ import pytest
 import scipy.sparse
 
 import lincat
+from lincat.paper.settings import PUBLISHED
 from tests import naive
-
-PUBLISHED = {  # K: (bracket of Linear-CTD, bracket of SSGD-PMF), the paper's two tables
-    30: ((1.65, 1.7), (2.1e-2, 2.2e-2)),
-    45: ((1.65, 1.7), (9e-3, 9.5e-3)),
-    75: ((1.65, 1.7), (3.4e-3, 3.5e-3)),
-    105: ((1.6, 1.65), (1.75e-3, 1.8e-3)),
-    150: ((1.5, 1.55), (8.6e-4, 8.7e-4)),
-    225: ((1.55, 1.6), (3.8e-4, 3.9e-4)),
-    300: ((1.55, 1.6), (2.1e-4, 2.2e-4)),
-    375: ((1.55, 1.65), (1.35e-4, 1.4e-4)),
-    450: ((1.5, 1.55), (9.5e-5, 9.8e-5)),
-}
 
 
 def dense(problem, grid, rule):
@@ -31,10 +20,11 @@ def dense(problem, grid, rule):
         yield p, np.kron(phi[:, None], row)
 
 
-@pytest.mark.parametrize("K", PUBLISHED)
+@pytest.mark.parametrize("K", PUBLISHED.brackets["ctd"])
 def test_noise_free_threshold_lies_in_every_published_bracket(K):
     problem = lincat.catalog.paper()
-    for rule, (low, high) in zip(("ctd", "pmf"), PUBLISHED[K], strict=True):
+    for rule in ("ctd", "pmf"):
+        low, high = PUBLISHED.brackets[rule][K]
         alpha = lincat.max_step_size(
             problem.process,
             problem.Phi,
