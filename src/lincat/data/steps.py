@@ -1,0 +1,89 @@
+"""Steps: a batch of transitions as a source saw them, before features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from lincat._typing import BoolArray, FloatArray
+
+__all__ = ["ObservationSpace", "Steps", "joined"]
+
+
+@dataclass(frozen=True)
+class ObservationSpace:
+    """What a source knows of its observations before it has seen many of them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        One name for each number of an observation, or a single one for ids.
+    n_states : int or None
+        For observations that are the numbers 0 .. n_states - 1 of a finite set.
+    low, high : arrays of shape (m,), or None
+        Bounds of observations that are points; infinite where none is known.
+    """
+
+    names: tuple[str, ...]
+    n_states: int | None = None
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """n steps in the order in which they were seen. Sources have checked them: nothing is NaN.
+
+    Attributes
+    ----------
+    observation, next_observation : arrays
+        Points: floats of shape (n, m). Ids: shape (n,), integers or objects (strings, tuples, ...).
+    reward : array of shape (n,)
+    terminated : array of bool, shape (n,)
+        The episode ended here: nothing follows.
+    truncated : array of bool, shape (n,)
+        The record breaks off here although the episode goes on: the next step does not follow.
+    discount : array of shape (n,), or None
+        What the next state's return is multiplied by; the learner's gamma by default.
+    weight : array of shape (n,), or None
+        Importance ratios.
+    """
+
+    observation: Any
+    reward: FloatArray
+    next_observation: Any
+    terminated: BoolArray
+    truncated: BoolArray
+    discount: FloatArray | None = None
+    weight: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.reward)
+
+    def __getitem__(self, part: slice) -> Steps:
+        """Return a slice, without copying."""
+        return Steps(*(None if x is None else x[part] for x in self._columns()))
+
+    def _columns(self) -> list[Any]:
+        return [getattr(self, field.name) for field in fields(self)]
+
+
+def joined(parts: Sequence[Steps]) -> Steps:
+    """Return several batches of one source as a single one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.data.steps import Steps, joined
+    >>> one = Steps(np.array([0]), np.array([1.0]), np.array([1]), np.array([True]),
+    ...             np.array([False]))
+    >>> joined([one, one]).observation
+    array([0, 0])
+    """
+    if len(parts) == 1:
+        return parts[0]
+    columns = zip(*(part._columns() for part in parts), strict=True)
+    return Steps(*(None if c[0] is None else np.concatenate(c) for c in columns))
