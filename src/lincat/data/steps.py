@@ -65,7 +65,8 @@ class Steps:
 
     def __getitem__(self, part: slice) -> Steps:
         """Return a slice, without copying."""
-        return Steps(*(None if x is None else x[part] for x in self._columns()))
+        columns: list[Any] = [None if x is None else x[part] for x in self._columns()]
+        return Steps(*columns)
 
     def _columns(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self)]
@@ -85,5 +86,6 @@ def joined(parts: Sequence[Steps]) -> Steps:
     """
     if len(parts) == 1:
         return parts[0]
-    columns = zip(*(part._columns() for part in parts), strict=True)
-    return Steps(*(None if c[0] is None else np.concatenate(c) for c in columns))
+    columns: Any = zip(*(part._columns() for part in parts), strict=True)
+    whole: list[Any] = [None if c[0] is None else np.concatenate(c) for c in columns]
+    return Steps(*whole)
