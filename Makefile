@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench reproduce docs freeze clean help
+.PHONY: demo test lint browser bench reproduce docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -16,10 +16,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	touch $(READY)
 
-demo: $(READY) ## solve the paper's process exactly and draw its return distributions
-	$(BIN)/lincat solve paper --intervals 30 --out demo --force
+demo: $(READY) ## learn CartPole's return distributions and write a page about them
+	$(BIN)/lincat evaluate --out demo --force
 
-test: lint docs ## everything that CI runs: lint, types, layers, docs, tests
+test: lint docs browser ## everything that CI runs: lint, types, layers, docs, tests
 	$(BIN)/pytest -n auto
 
 lint: $(READY) ## ruff, mypy --strict, import layers
@@ -27,6 +27,11 @@ lint: $(READY) ## ruff, mypy --strict, import layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+browser: ## Chromium for the tests of the report page, where it can be installed; else they are skipped
+	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo 'installing Chromium for the tests of the report page'; \
+	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1 || true; fi
 
 bench: $(READY) ## the speed bars, as ratios measured in one run; ARGS='--write docs/benchmarks.md' keeps them
 	$(BIN)/python -m benchmarks $(ARGS)

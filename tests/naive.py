@@ -375,3 +375,63 @@ def average(iterates, averaging, horizon=None):
         # Windows begin at 512 * 2^m; the last one that holds half of all iterates.
         begin = max((b for b in (512 * 2**m for m in range(40)) if 2 * b <= t), default=0)
     return iterates[begin:].mean(axis=0)
+
+
+# ----------------------------------------------------------------------------------- trust
+
+
+def crps(atoms, pmf, y):
+    """E|X − y| − ½ E|X − X'|, pair by pair."""
+    pairs = list(zip(atoms, pmf, strict=True))
+    near = sum(p * abs(x - y) for x, p in pairs)
+    apart = sum(p * q * abs(x - z) for x, p in pairs for z, q in pairs)
+    return near - apart / 2
+
+
+def pit_below(pmf, returns, weights, grid, level):
+    """How much of the returns' transform lies below a level, atom by atom; no atom is empty."""
+    projected = project(returns, weights, grid)
+    total, low = 0.0, 0.0
+    for p, mass in zip(pmf, projected, strict=True):
+        total += mass * min(max((level - low) / p, 0.0), 1.0)
+        low += p
+    return total
+
+
+def returns_to_go(reward, terminated, truncated, discount):
+    """(return, weight of what is missing) from each step on, by walking forwards from it."""
+    out = []
+    for t in range(len(reward)):
+        total, weight = 0.0, 1.0
+        for i in range(t, len(reward)):
+            total += weight * reward[i]
+            weight *= 0.0 if terminated[i] else discount[i]
+            if terminated[i] or truncated[i]:
+                break
+        out.append((total, weight))
+    return out
+
+
+def binomial_deviation(n, p):
+    """E|X/n − p| for X ~ Binomial(n, p), value by value."""
+    return sum(math.comb(n, x) * p**x * (1 - p) ** (n - x) * abs(x / n - p) for x in range(n + 1))
+
+
+def slow_sums_error(values, boundaries, terms=4):
+    """Standard error of the mean of the values (t,) between the first and the last boundary.
+
+    From the batch means between boundaries, through their first cosine sums.
+    """
+    batches = list(itertools.pairwise(boundaries))
+    first, length = boundaries[0], boundaries[-1] - boundaries[0]
+    squares = []
+    for j in range(1, terms + 1):
+        weights, means, sizes = [], [], []
+        for a, b in batches:
+            s = np.linspace((a - first) / length, (b - first) / length, 2001)
+            weights.append(np.trapezoid(np.cos(np.pi * j * s), s))
+            means.append(np.mean(values[a:b]))
+            sizes.append(b - a)
+        scale = sum(w**2 / n for w, n in zip(weights, sizes, strict=True))
+        squares.append(np.dot(weights, means) ** 2 / scale)
+    return math.sqrt(np.mean(squares) / length)

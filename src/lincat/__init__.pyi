@@ -19,7 +19,25 @@ from .core.representation import (
     theta_from_weights,
     weights_from_theta,
 )
+from .data.gym import GymSource
+from .data.minari import MinariSource
+from .data.process import ProcessSource
+from .data.rollouts import Rollouts, rollouts
 from .data.transitions import Transitions
+from .features.auto import choose_features
+from .features.files import load_features
+from .features.fourier import Fourier
+from .features.identity import Identity
+from .features.lookup import Lookup
+from .features.rbf import RadialBasis
+from .features.scaling import Scaling
+from .features.tabular import Tabular
+from .features.tiles import Tiles
+from .features.transformer import FromTransformer
+from .inference.batch_means import BatchMeans
+from .inference.results import GroupValidation, Validation
+from .inference.returns import returns_to_go
+from .inference.validation import validate
 from .learners.divergence import DivergenceError
 from .learners.files import load
 from .learners.linear_ctd import LinearCTD
@@ -33,6 +51,7 @@ from .processes.files import read_problem
 from .processes.finite import MarkovRewardProcess, StateTransitions
 from .processes.mdp import FiniteMDP
 from .processes.problem import Problem
+from .runs.run import Run, evaluate, read_run
 from .runs.sweep import sweep
 from .solvers.approximation import ApproximationError, approximation_error
 from .solvers.exact import solve_categorical, solve_value
@@ -44,24 +63,40 @@ from .theory.stability import max_step_size
 
 __all__ = [
     "ApproximationError",
+    "BatchMeans",
     "ConvergenceError",
     "DivergenceError",
     "ErrorConstants",
     "FiniteMDP",
+    "Fourier",
+    "FromTransformer",
     "Grid",
     "GridMisfitWarning",
+    "GroupValidation",
+    "GymSource",
+    "Identity",
     "InvalidInputError",
     "LinearCTD",
     "LinearPMF",
     "LinearTD",
+    "Lookup",
     "MarkovRewardProcess",
+    "MinariSource",
     "PolynomialDecay",
     "Problem",
+    "ProcessSource",
+    "RadialBasis",
     "ReturnDistribution",
+    "Rollouts",
+    "Run",
+    "Scaling",
     "SoftmaxCTD",
     "StateTransitions",
+    "Tabular",
+    "Tiles",
     "Transitions",
     "UnnormalisedCTD",
+    "Validation",
     "__version__",
     "approximation_error",
     "bellman_matrix",
@@ -71,20 +106,27 @@ __all__ = [
     "cdf_from_pmf",
     "cdf_from_theta",
     "checks",
+    "choose_features",
     "clipped_mass",
     "cramer",
     "error_constants",
+    "evaluate",
     "linear_projection",
     "load",
+    "load_features",
     "max_step_size",
     "pmf_from_cdf",
     "project",
     "read_problem",
+    "read_run",
+    "returns_to_go",
+    "rollouts",
     "solve_categorical",
     "solve_value",
     "sweep",
     "theta_from_weights",
     "true_returns",
+    "validate",
     "wasserstein",
     "weights_from_theta",
 ]

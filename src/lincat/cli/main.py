@@ -10,7 +10,12 @@ import click
 
 import lincat
 from lincat.cli.bench import bench
+from lincat.cli.compare import compare
+from lincat.cli.evaluate import evaluate
+from lincat.cli.predict import predict
+from lincat.cli.report import report
 from lincat.cli.reproduce import reproduce
+from lincat.cli.resume import resume
 from lincat.cli.solve import solve
 
 __all__ = ["cli", "main"]
@@ -23,13 +28,13 @@ def cli() -> None:
 
     \b
     Start with:
+      lincat evaluate
       lincat solve paper
     """
 
 
-cli.add_command(bench)
-cli.add_command(reproduce)
-cli.add_command(solve)
+for command in (bench, compare, evaluate, predict, report, reproduce, resume, solve):
+    cli.add_command(command)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,13 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["output_options", "resumable_output_options", "spinner", "terminal"]
+__all__ = [
+    "find_local_modules",
+    "output_options",
+    "resumable_output_options",
+    "spinner",
+    "terminal",
+]
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,6 +66,12 @@ def spinner(text: str, *, quiet: bool) -> Iterator[None]:
 
     with Console(stderr=True).status(text):
         yield
+
+
+def find_local_modules() -> None:
+    """Let module:name find modules in the current folder, as python -m does; last of all."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def terminal() -> Console:

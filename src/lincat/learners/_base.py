@@ -364,6 +364,21 @@ class Learner(ABC):
         self._end_warm_up()
         return self._average_.mean(self.n_updates_, *self._theta_and_sums())
 
+    def predict_overall(self, Phi: Any) -> tuple[Any, int]:
+        """Return what the average of *all* iterates says, and how many of them predict leaves out.
+
+        Times ``n_updates_``, for a linear law, this is a sum over the run, and the difference of
+        two such sums belongs to the stretch between them: see :class:`lincat.BatchMeans`. Needs
+        averaging, which keeps the sums.
+        """
+        Phi = self._check_states(Phi)
+        average, done = self._average_, self.n_updates_
+        if not average.needs_sums:
+            raise fail("averaging", "'tail' or 'full', which keep sums", repr(average.kind))
+        total = average._total(done, *self._theta_and_sums())
+        windowed = average.begin_sum is not None and done > average.begin
+        return self._predict(Phi, total / max(done, 1)), average.begin if windowed else 0
+
     # ---------------------------------------------------------------------------------- files
 
     def save(self, path: str | Path) -> None:

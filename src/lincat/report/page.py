@@ -13,7 +13,7 @@ from lincat.report.tables import as_cells
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Section", "as_html"]
+__all__ = ["Section", "as_html", "html_table"]
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -47,7 +47,7 @@ def as_html(title: str, notice: str, sections: Sequence[Section]) -> str:
             specs[f"figure{number}"] = json.loads(section.figure.to_json())
             parts.append(f'<div class="wide" id="figure{number}"></div>')
         if section.rows:
-            parts.append(_table(section.rows))
+            parts.append(html_table(section.rows))
     # "</" would end the script; in JSON the slash may be escaped.
     data = json.dumps(specs).replace("</", "<\\/")
     bundle: Any = vl_convert.javascript_bundle  # its stub asks for an argument that has a default
@@ -72,7 +72,8 @@ for (const id in figures) vegaEmbed("#" + id, figures[id], {{actions: false}});
 """
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> str:
+def html_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as an HTML table, numbers to the right."""
     sides, cells = as_cells(rows)
 
     def line(tag: str, texts: Sequence[str]) -> str:

@@ -1,0 +1,135 @@
+"""``lincat compare``: several runs on the same states."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lincat.cli.options import find_local_modules, terminal
+
+if TYPE_CHECKING:
+    from lincat import ReturnDistribution
+    from lincat.runs.folder import RunFolder
+    from lincat.runs.states import ShownStates
+
+__all__ = ["compare"]
+
+
+@click.command(short_help="Several runs on the same states, side by side.")
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Of quantiles and CVaR.",
+)
+@click.option("--below", type=float, metavar="C", help="Show the chance of a return below C.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Also write a page, as HTML, to this file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
+@click.option("--trust-code", is_flag=True, help="Allow features that are imported (module:name).")
+def compare(
+    runs: tuple[Path, ...],
+    level: float,
+    below: float | None,
+    out: Path | None,
+    as_json: bool,
+    trust_code: bool,
+) -> None:
+    """Lay what RUNS learned beside each other, on the states that the report of the first shows.
+
+    Two policies in the same environment, say, or two learners on the same log.
+
+    \b
+    Examples:
+      lincat compare runs/cartpole-v1 runs/cartpole-v1-2
+      lincat compare runs/careful runs/bold --below 0 --out comparison.html
+    """
+    from lincat._files import write_atomically
+    from lincat.cli.run_page import curve_rows, validation_of
+    from lincat.report.comparison import ComparedRun, comparison_page
+    from lincat.report.tables import rich_table, summary_rows
+    from lincat.runs.folder import RunFolder
+    from lincat.runs.states import ShownStates
+
+    folders = [RunFolder.open(run) for run in runs]
+    if trust_code:
+        find_local_modules()
+    results = [folder.result() for folder in folders]
+    shown = ShownStates.from_dict(folders[0].read_states())
+    laws = [_law(folder, shown, trust_code) for folder in folders]
+    names = _names(runs)
+    rows = [
+        {"state": row["state"], "run": name, **{k: v for k, v in row.items() if k != "state"}}
+        for state in range(len(shown.names))
+        for name, law in zip(names, laws, strict=True)
+        for row in summary_rows(law[[state]], [shown.names[state]], level=level, threshold=below)
+    ]
+    checks = [validation_of(result) for result in results]
+    if out is not None:
+        if not out.absolute().parent.is_dir():
+            raise click.BadParameter(f"{out.parent} is not a folder", param_hint="--out")
+        compared = [
+            ComparedRun(
+                name=name,
+                dist=law,
+                description=f"{result['source']}, {result['learner']}",
+                curves=list(curve_rows(folder, result["names"])),
+                validation=check,
+                warnings=result["warnings"],
+            )
+            for name, law, result, folder, check in zip(
+                names, laws, results, folders, checks, strict=True
+            )
+        ]
+        command = shlex.join(["lincat", "compare", *map(str, runs), "--out", str(out)])
+        page = comparison_page(
+            compared,
+            shown.names,
+            level=level,
+            threshold=below,
+            command=command,
+            versions=folders[0].versions,
+        )
+        write_atomically(out, page)
+    scores = [
+        {"run": name, **check["rows"][0]}
+        for name, check in zip(names, checks, strict=True)
+        if check is not None
+    ]
+    if as_json:
+        answer: dict[str, Any] = {"states": rows, "validation": scores}
+        click.echo(json.dumps({**answer, "report": None if out is None else str(out)}))
+        return
+    console = terminal()
+    console.print(rich_table(rows))
+    if scores:
+        console.print(rich_table(scores))
+    if out is not None:
+        console.print(f"Report: {out}")
+
+
+def _law(folder: RunFolder, shown: ShownStates, trust_code: bool) -> ReturnDistribution:
+    import lincat
+    from lincat.runs.model import Model
+
+    try:
+        return Model.read(folder.path, trust_code=trust_code).predict_shown(shown)
+    except lincat.InvalidInputError as error:
+        raise lincat.InvalidInputError(
+            f"{folder.path}, on the states of the first run: {error}"
+        ) from None
+
+
+def _names(runs: tuple[Path, ...]) -> list[str]:
+    """The names of the folders, or their paths where these are the same."""
+    names = [run.resolve().name for run in runs]
+    return names if len(set(names)) == len(names) else [str(run) for run in runs]

@@ -1,0 +1,238 @@
+"""``lincat evaluate``: from an environment, logs or a stream to return distributions."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lincat.cli.options import find_local_modules, output_options, terminal
+
+if TYPE_CHECKING:
+    from lincat.runs.config import EvaluationConfig
+    from lincat.runs.folder import RunFolder
+
+__all__ = ["evaluate", "finish"]
+
+# The built-in example: a pole that a noisy policy keeps from falling, for a while.
+_EXAMPLE: dict[str, Any] = {
+    "source": ["gym:CartPole-v1"],
+    "policy": "balance",
+    "gamma": 0.95,
+    "steps": 400_000,
+    "n_envs": 16,
+    "validate": 10_000,
+    "below": 10.0,
+}
+
+
+def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """KEY=VALUE options as a dictionary."""
+    pairs = {}
+    for text in values:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise click.BadParameter(f"expected KEY=VALUE, got {text!r}", param=parameter)
+        pairs[key] = value
+    return pairs
+
+
+@click.command(short_help="Learn return distributions from an environment, files or stdin.")
+@click.argument("source", nargs=-1, metavar="[SOURCE]...")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="TOML file with any of these options, such as a run's config.toml; flags win.",
+)
+@click.option("--gamma", type=float, help="Discount factor; 0.99, or the finite process's own.")
+@click.option("--steps", type=int, help="Transitions to learn from; all of a file by default.")
+@click.option("--n-step", type=int, help="Sum the rewards of so many steps.  [default: 1]")
+@click.option("--policy", help="random, balance, module:function, a table, or an SB3 file.")
+@click.option("--n-envs", type=int, help="Copies of the environment side by side.  [default: 1]")
+@click.option(
+    "--env-option",
+    "env_options",
+    multiple=True,
+    callback=_pairs,
+    metavar="KEY=VALUE",
+    help="Keyword argument of the environment.",
+)
+@click.option("--trust-pickle", is_flag=True, default=None, help="Allow SB3 files: they run code.")
+@click.option("--sampling", help="markov or generative, from a finite process.")
+@click.option("--format", help="parquet, csv, jsonl or arrow, where the name does not tell.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    callback=_pairs,
+    metavar="ROLE=NAMES",
+    help="Column for observation, next_observation, reward, terminated, truncated, discount, "
+    "weight, episode or step; several with commas, or a pattern such as obs_*.",
+)
+@click.option("--on-bad-rows", help="stop or skip.  [default: stop]")
+@click.option("--episode-end", help="terminated or truncated, where no column tells.")
+@click.option("--features", help="auto, tabular, tiles, fourier, rbf, scaling, identity or m:name.")
+@click.option(
+    "--feature-option",
+    "feature_options",
+    multiple=True,
+    callback=_pairs,
+    metavar="KEY=VALUE",
+    help="Parameter of the features, such as tilings=16.",
+)
+@click.option("--warm-up", type=int, help="Transitions that features are fitted on.")
+@click.option("--learner", help="linear_ctd, linear_pmf, unnormalised_ctd or softmax_ctd.")
+@click.option("--low", type=float, help="First atom of the grid; chosen from the first rewards.")
+@click.option("--high", type=float, help="Last atom of the grid.")
+@click.option("--intervals", type=int, help="K; there are K + 1 atoms.  [default: 50]")
+@click.option("--step-size", help="A number, or auto.  [default: auto]")
+@click.option("--averaging", help="tail, full or none.  [default: tail]")
+@click.option("--batch-size", type=int, help="Transitions per update.  [default: 1]")
+@click.option("--dtype", help="float64 or float32.  [default: float64]")
+@click.option(
+    "--validate",
+    type=int,
+    help="Check against N returns: rolled out, held out, or exact for a finite process.",
+)
+@click.option("--level", type=float, help="Of quantiles and CVaR.  [default: 0.05]")
+@click.option("--below", type=float, metavar="C", help="Show the chance of a return below C.")
+@click.option("--states", "n_states", type=int, help="Typical states to show.  [default: 8]")
+@output_options
+def evaluate(
+    source: tuple[str, ...],
+    config: Path | None,
+    as_json: bool,
+    out: Path | None,
+    force: bool,
+    seed: int,
+    quiet: bool,
+    **flags: Any,
+) -> None:
+    """Learn the distribution of the return, and write a page about it.
+
+    SOURCE is a Gymnasium environment (gym:NAME), logs (Parquet, CSV, JSON lines or Arrow files, or
+    a folder of them), - for standard input, a Minari data set (minari:NAME), or a finite process
+    (a .json file, or a name that lincat solve knows). Without SOURCE a built-in example runs:
+    CartPole under a noisy balancing policy.
+
+    Everything lands in --out, by default a new folder in runs/: config.toml, metrics.jsonl,
+    checkpoints, model.safetensors, and report.html. Ctrl-C finishes with what was learned so far;
+    lincat resume goes on.
+
+    \b
+    Examples:
+      lincat evaluate
+      lincat evaluate gym:FrozenLake-v1 --gamma 0.95 --validate 2000
+      lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
+      cat log.jsonl | lincat evaluate - --format jsonl
+    """
+    from lincat.runs.evaluate import EvaluationRun
+    from lincat.runs.folder import RunFolder
+
+    seeded = click.get_current_context().get_parameter_source("seed")
+    given = {name: value for name, value in flags.items() if value not in (None, {})}
+    if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
+        given["seed"] = seed
+    settings = _settings(source, config, given)
+    folder = RunFolder.create(
+        _default_folder(settings) if out is None else out, settings, force=force
+    )
+    find_local_modules()
+    try:
+        run = EvaluationRun(folder)
+    except Exception:
+        folder.discard()
+        raise
+    finish(folder, run, as_json=as_json, quiet=quiet)
+
+
+def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
+    """Run to the end, write the page, and say what came out."""
+    from lincat.cli.progress import run_to_the_end
+    from lincat.cli.run_page import summary_of, write_page
+
+    run_to_the_end(run, quiet=quiet)
+    evaluation = write_page(folder)
+    summary = summary_of(folder, evaluation)
+    if as_json:
+        click.echo(json.dumps(summary))
+    else:
+        _show(summary, notes=[] if quiet else folder.result()["notes"])
+    if not summary["complete"]:
+        if not quiet:
+            click.echo(f"Interrupted; lincat resume {folder.path} goes on.", err=True)
+        sys.exit(130)
+
+
+def _settings(
+    source: tuple[str, ...], config: Path | None, given: dict[str, Any]
+) -> EvaluationConfig:
+    """Put together the file, the flags, and for neither the example."""
+    import msgspec
+
+    from lincat.runs.config import config_from_dict, read_config
+
+    values: dict[str, Any] = {}
+    if config is not None:
+        values = msgspec.to_builtins(read_config(config))
+    elif not source:
+        values = dict(_EXAMPLE)
+    if source:
+        values["source"] = list(source)
+    if "columns" in given:
+        given["columns"] = {**(values.get("columns") or {}), **_columns(given["columns"])}
+    if "env_options" in given:
+        given["env_options"] = {key: _value(text) for key, text in given["env_options"].items()}
+    if "step_size" in given:
+        given["step_size"] = _value(given["step_size"])
+    return config_from_dict({**values, **given}, "options")
+
+
+def _columns(roles: dict[str, str]) -> dict[str, Any]:
+    return {
+        role: names.split(",") if role.endswith("observation") and "," in names else names
+        for role, names in roles.items()
+    }
+
+
+def _value(text: str) -> Any:
+    """A number, true, false or null where the text is one; else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _default_folder(settings: EvaluationConfig) -> Path:
+    """A name after the source, with a number if it is taken."""
+    name = settings.source[0].rpartition(":")[2]
+    name = "stdin" if name == "-" else Path(name).stem
+    stem = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-.") or "run"
+    number, folder = 1, Path("runs") / stem
+    while folder.exists():
+        number += 1
+        folder = Path("runs") / f"{stem}-{number}"
+    return folder
+
+
+def _show(summary: dict[str, Any], *, notes: list[str]) -> None:
+    from lincat.report.tables import rich_table
+
+    console = terminal()
+    for note in notes:
+        console.print(note, style="dim", soft_wrap=True)
+    console.print(rich_table(summary["states"]))
+    if summary["validation"]:
+        console.print(rich_table(summary["validation"][:1]))
+    for text in summary["warnings"]:
+        click.echo(f"Warning: {text}", err=True)
+    console.print(
+        f"{summary['transitions']:,} transitions in {summary['seconds']:.1f} s.", style="dim"
+    )
+    for sentence in summary["summary"]:
+        console.print(sentence, soft_wrap=True)
+    console.print(f"Report: {summary['report']}", soft_wrap=True)

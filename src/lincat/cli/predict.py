@@ -1,0 +1,157 @@
+"""``lincat predict``: distributions and risk for given states."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lincat.cli.options import find_local_modules
+
+if TYPE_CHECKING:
+    from lincat import ReturnDistribution
+
+__all__ = ["predict"]
+
+_FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
+
+
+@click.command(short_help="Distributions and risk for given states.")
+@click.argument("run", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--states",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="CSV, JSON, JSON lines, Parquet or Arrow file with the observations; by default the "
+    "states of the report.",
+)
+@click.option(
+    "--quantile",
+    "quantiles",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    multiple=True,
+    default=(0.05, 0.5, 0.95),
+    show_default=True,
+)
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Of CVaR; the run's by default.",
+)
+@click.option("--below", type=float, metavar="C", help="Also give P(return < C), the ruin.")
+@click.option("--masses", is_flag=True, help="Also the probability of each atom of the grid.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "parquet"]),
+    help="Of what is written; by default after the ending of --out, or csv.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; standard output by default.",
+)
+@click.option(
+    "--trust-code",
+    is_flag=True,
+    help="Allow features of the form module:name, which are imported and run code.",
+)
+def predict(
+    run: Path,
+    states: Path | None,
+    quantiles: tuple[float, ...],
+    level: float | None,
+    below: float | None,
+    masses: bool,
+    form: str | None,
+    out: Path | None,
+    trust_code: bool,
+) -> None:
+    """Say what RUN, the folder of lincat evaluate, has learned of some states.
+
+    The columns of --states are named as in the logs that were learned from. Where a law is signed,
+    everything but the mean is of the nearest proper law.
+
+    \b
+    Examples:
+      lincat predict runs/cartpole-v1
+      lincat predict runs/log --states today.csv --below 0 --out risk.parquet
+    """
+    from lincat._files import write_atomically
+    from lincat.data.states import read_observations
+    from lincat.runs.folder import RunFolder
+    from lincat.runs.model import Model
+    from lincat.runs.states import ShownStates
+
+    folder = RunFolder.open(run)
+    if trust_code:
+        find_local_modules()
+    config, result = folder.config, folder.result()
+    form = form or _FORMATS.get("" if out is None else out.suffix.lower(), "csv")
+    model = Model.read(folder.path, trust_code=trust_code)
+    if states is None:
+        law = model.predict_shown(ShownStates.from_dict(folder.read_states()))
+        rows: list[dict[str, Any]] = [{"state": name} for name in result["names"]]
+    else:
+        observations = read_observations(states, columns=config.columns)
+        rows = _observation_rows(observations, result["observation_names"])
+        law = model.predict(observations)
+    columns = _columns(law, quantiles, config.level if level is None else level, below, masses)
+    for i, row in enumerate(rows):
+        row.update({name: float(values[i]) for name, values in columns.items()})
+    content = _encode(rows, form)
+    if out is None:
+        click.echo(content, nl=False)
+        return
+    if not out.absolute().parent.is_dir():
+        raise click.BadParameter(f"{out.parent} is not a folder", param_hint="--out")
+    write_atomically(out, content)
+
+
+def _columns(
+    law: ReturnDistribution,
+    quantiles: tuple[float, ...],
+    level: float,
+    below: float | None,
+    masses: bool,
+) -> dict[str, Any]:
+    proper = law.proper()
+    columns = {"mean": law.mean(), "std": proper.std()}
+    columns |= {f"q{q:g}": proper.quantile(q) for q in quantiles}
+    columns[f"cvar{level:g}"] = proper.cvar(level)
+    if below is not None:
+        columns[f"below{below:g}"] = proper.probability_below(below)
+    columns["negative_mass"] = law.negative_mass
+    if masses:
+        pmf = proper.pmf
+        columns |= {f"p({x:.12g})": pmf[:, k] for k, x in enumerate(law.grid.atoms)}
+    return columns
+
+
+def _observation_rows(observations: Any, names: list[str]) -> list[dict[str, Any]]:
+    """Say of which state each row is, in the words of the file."""
+    if observations.ndim == 1:
+        return [
+            {"state": one if isinstance(one, int | str) else str(one)}
+            for one in observations.tolist()
+        ]
+    if len(names) != observations.shape[1]:
+        names = [f"x{j}" for j in range(observations.shape[1])]
+    return [dict(zip(names, one, strict=True)) for one in observations.tolist()]
+
+
+def _encode(rows: list[dict[str, Any]], form: str) -> bytes:
+    from lincat.report.tables import as_csv
+
+    if form == "csv":
+        return as_csv(rows).encode()
+    if form == "json":
+        return (json.dumps(rows, indent=1) + "\n").encode()
+    import pyarrow
+    import pyarrow.parquet
+
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), buffer)
+    return buffer.getvalue()

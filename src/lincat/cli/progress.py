@@ -1,0 +1,91 @@
+"""How far a run is, on a terminal."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from lincat.runs.evaluate import EvaluationRun
+
+__all__ = ["run_to_the_end"]
+
+
+def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
+    """Run it, with a bar, throughput and the time left; Ctrl-C finishes what is under way."""
+    with _finish_on_interrupt(run, quiet=quiet):
+        if quiet or not sys.stderr.isatty():
+            for _ in run.run():
+                pass
+            return
+        with _bar() as progress:
+            task = progress.add_task("reading", total=None, pace="")
+            for state in run.run():
+                seconds = progress.tasks[0].elapsed or 0.0
+                pace = state.transitions / seconds if seconds > 0.5 else 0.0
+                progress.update(
+                    task,
+                    total=state.total,
+                    completed=state.transitions,
+                    description=state.doing,
+                    pace=f"{_short(pace)}/s" if pace else "",
+                )
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[pace]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+@contextmanager
+def _finish_on_interrupt(run: EvaluationRun, *, quiet: bool) -> Iterator[None]:
+    """Let the first Ctrl-C end the stream, and the second one end the program."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def finish(number: int, _: Any) -> None:
+        signal.signal(signal.SIGINT, before)
+        run.stop()
+        if not quiet:
+            click.echo("Finishing; once more to leave at once.", err=True)
+
+    before = signal.signal(signal.SIGINT, finish)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _short(pace: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if pace >= size:
+            return f"{pace / size:.3g}{letter}"
+    return f"{pace:.0f}"

@@ -1,0 +1,50 @@
+"""``lincat resume``: going on with a run that was interrupted, or making it longer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lincat.cli.evaluate import finish
+from lincat.cli.options import find_local_modules
+
+__all__ = ["resume"]
+
+
+@click.command(short_help="Go on with a run after an interruption.")
+@click.argument("run", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--steps", type=click.IntRange(min=1), help="Learn from so many transitions in all.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
+@click.option("--quiet", is_flag=True, help="No progress and no notes, only the result.")
+def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
+    """Go on with RUN, the folder of lincat evaluate, from its last checkpoint.
+
+    Logs and finite processes go on where they were, and the result is that of an uninterrupted run.
+    An environment begins a new episode. A finished run is made longer by --steps. Policies and
+    features that config.toml names as module:name are imported, which runs their code.
+
+    \b
+    Examples:
+      lincat resume runs/cartpole-v1
+      lincat resume runs/cartpole-v1 --steps 1000000
+    """
+    import msgspec
+
+    from lincat._validation import fail
+    from lincat.runs.evaluate import EvaluationRun
+    from lincat.runs.folder import RunFolder
+
+    folder = RunFolder.open(run)
+    find_local_modules()
+    done = folder.result() if folder.finished else None
+    if done is not None and done["complete"] and (steps is None or steps <= done["transitions"]):
+        remedy = "lincat report draws it again"
+        if steps is None:
+            raise fail(
+                "RUN", "a run that is not finished, or --steps to make it longer", run, remedy
+            )
+        raise fail("--steps", f"more than the {done['transitions']} of the run", steps, remedy)
+    if steps is not None:
+        folder.config = msgspec.structs.replace(folder.config, steps=steps)
+    finish(folder, EvaluationRun(folder), as_json=as_json, quiet=quiet)

@@ -1,0 +1,154 @@
+"""From a run folder to what the report draws, and to what commands print."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import lincat
+from lincat._files import write_atomically
+
+if TYPE_CHECKING:
+    from lincat import ReturnDistribution
+    from lincat.report.evaluation import Evaluation
+    from lincat.runs.folder import RunFolder
+
+__all__ = ["curve_rows", "evaluation_of", "law_of", "summary_of", "validation_of", "write_page"]
+
+
+def law_of(result: dict[str, Any]) -> ReturnDistribution:
+    """Return the laws of the shown states."""
+    return lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
+
+
+def evaluation_of(folder: RunFolder) -> Evaluation:
+    """Return everything that the page of a run shows."""
+    import numpy as np
+
+    from lincat.report.evaluation import Evaluation
+    from lincat.runs.config import config_to_toml
+
+    config, result = folder.config, folder.result()
+    bands = result["bands"]
+    warnings = list(result["warnings"])
+    if not result["complete"]:
+        warnings.insert(0, "The run was interrupted: this is what it had learned by then.")
+    return Evaluation(
+        title=result["source"],
+        names=result["names"],
+        dist=law_of(result),
+        source=result["source"],
+        learner=result["learner"],
+        features=result["features"],
+        n_seen=result["transitions"],
+        seconds=result["seconds"],
+        gamma=result["gamma"],
+        bands=None if bands is None else (np.array(bands[0]), np.array(bands[1])),
+        confidence=result["confidence"],
+        level=config.level,
+        threshold=config.below,
+        curves=list(curve_rows(folder, result["names"])),
+        validation=validation_of(result),
+        warnings=warnings,
+        config_text=config_to_toml(config),
+        command=f"lincat evaluate --config {shlex.quote(str(folder.config_file))}",
+        versions=folder.versions,
+    )
+
+
+def curve_rows(folder: RunFolder, names: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the learning curves, one for each state and one for all."""
+    for row in folder.metrics():
+        n = row["transitions"]
+        yield {
+            "transitions": n,
+            "clipped": row["clipped_below"] + row["clipped_above"],
+            "negative": row["negative_mass"],
+        }
+        for i, name in enumerate(names):
+            yield {
+                "transitions": n,
+                "state": name,
+                "mean": row["mean"][i],
+                "q": row["quantile"][i],
+                "cvar": row["cvar"][i],
+            }
+
+
+def validation_of(result: dict[str, Any]) -> dict[str, Any] | None:
+    """Return what the model was compared with, as the report takes it."""
+    import msgspec
+
+    from lincat.inference.results import Validation
+
+    found = result["validation"]
+    if found is None:
+        return None
+    validation = msgspec.convert(found["scores"], Validation)
+    rows = [
+        {
+            "group": row["group"],
+            "states": row["n_states"],
+            "returns": row["n_returns"],
+            "w1": row["w1"],
+            "crps": row["crps"],
+            "mean_error": row["mean_error"],
+            **{
+                key: value
+                for key, value in row.items()
+                if key.startswith("coverage_") and not key.endswith("_se")
+            },
+        }
+        for row in validation.rows()
+    ]
+    return {
+        "kind": found["kind"],
+        "rows": rows,
+        "pit": {group.group: list(group.pit) for group in validation.groups},
+        "comparison": {
+            group.group: {
+                "atoms": list(validation.atoms),
+                "predicted": list(group.predicted_cdf),
+                "empirical": list(group.empirical_cdf),
+                "low": list(group.empirical_low),
+                "high": list(group.empirical_high),
+            }
+            for group in validation.groups
+        },
+    }
+
+
+def write_page(folder: RunFolder) -> Evaluation:
+    """Write report.html; return what it shows."""
+    from lincat.report.evaluation import evaluation_page
+
+    evaluation = evaluation_of(folder)
+    write_atomically(folder.report_file, evaluation_page(evaluation))
+    return evaluation
+
+
+def summary_of(folder: RunFolder, evaluation: Evaluation) -> dict[str, Any]:
+    """Return what --json prints of a run."""
+    from lincat.report.evaluation import summary_text
+    from lincat.report.tables import summary_rows
+
+    result = folder.result()
+    return {
+        "run": str(folder.path),
+        "report": str(folder.report_file),
+        "complete": result["complete"],
+        "source": result["source"],
+        "transitions": result["transitions"],
+        "seconds": result["seconds"],
+        "gamma": result["gamma"],
+        "summary": summary_text(evaluation).splitlines(),
+        "states": summary_rows(
+            evaluation.dist,
+            evaluation.names,
+            level=evaluation.level,
+            threshold=evaluation.threshold,
+        ),
+        "validation": None if evaluation.validation is None else evaluation.validation["rows"],
+        "warnings": list(evaluation.warnings),
+    }

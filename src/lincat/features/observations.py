@@ -1,0 +1,109 @@
+"""Checks of observations: points, of which the features are numbers, and ids, which are names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat._validation import InvalidInputError, fail
+
+__all__ = ["as_ids", "as_points", "as_sparse", "bad_row", "finite_points"]
+
+
+def as_points(observations: Any, width: int | None = None) -> FloatArray:
+    """Return points as a contiguous array (n, m); one number each may come as (n,).
+
+    ``width`` is the m that is wanted, if it is settled. NaN passes: the kernels look for it.
+    """
+    try:
+        array = np.asarray(observations)
+        if array.dtype.kind in "OUSMmcV":  # strings and the like: numbers only if all of them are
+            array = np.asarray(observations, dtype=np.float64)
+        array = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
+        if not array.flags.writeable:  # for which Numba would compile every kernel once more
+            array = array.copy()
+    except (TypeError, ValueError):
+        raise fail(
+            "observations",
+            "an array of numbers, one row for each observation",
+            _first_other(observations),
+            "for ids use tabular features",
+        ) from None
+    if array.ndim == 1 and width in (None, 1):
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0 or width not in (None, array.shape[1]):
+        remedy = "put a single observation into a list" if array.ndim == 1 else ""
+        expected = f"an array of shape (n, {'m' if width is None else width})"
+        raise fail("observations", expected, f"shape {array.shape}", remedy)
+    return array
+
+
+def finite_points(observations: Any, width: int | None = None) -> FloatArray:
+    """Return points (n, m), all of them finite, at least one: a warm-up sample."""
+    points = as_points(observations, width)
+    if len(points) == 0:
+        raise fail("observations", "a warm-up sample of at least one observation", "none")
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        raise bad_row(points, int(np.argmin(finite)))
+    return points
+
+
+def bad_row(points: FloatArray, row: int) -> InvalidInputError:
+    """Build the error for a row that a kernel stopped at."""
+    bad = ~np.isfinite(points[row])
+    if bad.any():
+        column = int(np.argmax(bad))
+        return fail("observations", "finite numbers", f"{points[row, column]} at {(row, column)}")
+    column = int(np.argmax(np.abs(points[row])))
+    value = f"{points[row, column]:g} at {(row, column)}"
+    return fail("observations", "numbers of the warm-up sample's order of size", value)
+
+
+def as_sparse(value: Any, argument: str) -> FeatureMatrix:
+    """Return a sparse matrix as CSR with sorted indices and finite numbers."""
+    matrix = scipy.sparse.csr_array(value, dtype=np.float64)
+    finite = np.isfinite(matrix.data)
+    if not finite.all():
+        entry = int(np.argmin(finite))
+        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
+        got = f"{matrix.data[entry]} at {(row, int(matrix.indices[entry]))}"
+        raise fail(argument, "finite numbers", got)
+    return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+
+
+def as_ids(observations: Any) -> Any:
+    """Return ids as an integer array (n,), or a list of other Python objects.
+
+    Rows of a two-dimensional array become tuples.
+    """
+    if not hasattr(observations, "dtype"):
+        if isinstance(observations, str | bytes) or not hasattr(observations, "__iter__"):
+            raise fail("observations", "one id for each observation", repr(observations))
+        # Not through an array, which would turn [1, "a"] into ["1", "a"].
+        return [tuple(x) if isinstance(x, list) else x for x in observations]
+    array = np.asarray(observations)
+    if array.ndim == 2:
+        return list(map(tuple, array.tolist()))
+    if array.ndim != 1:
+        raise fail("observations", "ids of shape (n,) or (n, m)", f"shape {array.shape}")
+    if array.dtype.kind == "i" or (array.dtype.kind == "u" and array.dtype.itemsize < 8):
+        return array.astype(np.int64, copy=False)
+    return array.tolist()
+
+
+def _first_other(observations: Any) -> str:
+    """Say which row is not made of numbers."""
+    try:
+        rows = list(observations)
+    except TypeError:
+        return repr(observations)[:80]
+    for i, row in enumerate(rows):
+        try:
+            np.asarray(row, dtype=np.float64)
+        except (TypeError, ValueError):
+            return f"{' '.join(repr(row).split())[:80]} at row {i}"
+    return "rows of different lengths"

@@ -1,0 +1,270 @@
+"""Predictions against what happened: distances, scores and calibration, per group of states."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lincat._typing import ArrayLike, FloatArray, IntArray
+from lincat._validation import check_array, check_integer, check_levels, check_number, fail
+from lincat.core.distribution import ReturnDistribution
+from lincat.core.projection import project
+from lincat.inference import scores
+from lincat.inference.pit import Transform
+from lincat.inference.results import GroupValidation, Validation
+
+__all__ = ["validate"]
+
+_ENOUGH = 30  # returns per state from which its own empirical law says something
+_CELLS = 1 << 20  # numbers in a table that is made at once
+
+
+def validate(
+    dist: ReturnDistribution,
+    returns: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+    groups: Sequence[Any] | None = None,
+    blocks: Sequence[Any] | None = None,
+    levels: ArrayLike = (0.5, 0.8, 0.95),
+    bins: int = 20,
+    tail: float = 0.05,
+    confidence: float = 0.95,
+) -> Validation:
+    """Compare predicted laws with returns that were not learned from.
+
+    Parameters
+    ----------
+    dist : ReturnDistribution over n states
+        The predictions. Signed laws are made proper for everything but the mean.
+    returns : array of shape (n,) or (n, R)
+        What came back from each state; returns off the grid count where they are. With ``weights``
+        also of shape (R,): the same points for all states.
+    weights : array of shape (n, R), optional
+        The returns are then not draws but the points of a *known law*, with these masses: nothing
+        is left to chance, and standard errors are 0. The sum of a row is the state's own weight.
+    groups : n labels, optional
+        Results for each of these groups of states as well as for all.
+    blocks : n labels, optional
+        Trajectories: returns from states of the same one depend on each other, and standard errors
+        and the band of the empirical CDF take each trajectory as one draw. Without them every
+        return is taken as independent of the others.
+    levels : list of numbers in (0, 1)
+        Of the central intervals whose coverage is counted.
+    bins : int
+        Of the histogram of the probability integral transform.
+    tail : float
+        The level of CVaR.
+    confidence : float
+        Of the band around the empirical CDF.
+
+    Returns
+    -------
+    Validation
+
+    Examples
+    --------
+    >>> from lincat import catalog, true_returns, validate
+    >>> lake = catalog.frozen_lake()
+    >>> grid = lake.grid(intervals=40)
+    >>> exact = true_returns(lake.process, lake.gamma, grid)
+    >>> result = validate(exact, grid.atoms, weights=exact.pmf)
+    >>> result["all"].w1 < 1e-12, [round(c, 12) for c in result["all"].coverage]
+    (True, [0.5, 0.8, 0.95])
+    """
+    if not isinstance(dist, ReturnDistribution) or len(dist) == 0:
+        raise fail("dist", "a lincat.ReturnDistribution of some states", repr(dist))
+    values, mass = _check_returns(returns, weights, len(dist))
+    check = check_levels(levels, "levels", zero=False)
+    if check.ndim != 1 or (check == 1.0).any():
+        raise fail("levels", "a list of numbers in (0, 1)", check.tolist())
+    bins = check_integer(bins, "bins", low=1)
+    tail = check_number(tail, "tail", low=0.0, high=1.0, low_open=True)
+    scores.dkw_band(1.0, confidence)
+    names, member = _labels(groups, "groups", len(dist))
+    if "all" in names:
+        raise fail("groups", "labels other than 'all', which is every state", "'all'")
+    _, block = _labels(blocks, "blocks", len(dist))
+
+    cases = _Cases(
+        dist,
+        values,
+        mass,
+        exact=weights is not None,
+        block=None if blocks is None else block,
+        levels=check,
+        bins=bins,
+        tail=tail,
+        confidence=float(confidence),
+    )
+    everything = np.arange(len(dist))
+    parts = [("all", everything)]
+    if groups is not None:
+        parts += [(name, everything[member == i]) for i, name in enumerate(names)]
+    return Validation(
+        levels=tuple(check.tolist()),
+        tail=tail,
+        confidence=float(confidence),
+        atoms=tuple(dist.grid.atoms.tolist()),
+        groups=tuple(cases.summary(name, rows) for name, rows in parts),
+    )
+
+
+def _check_returns(
+    returns: ArrayLike, weights: ArrayLike | None, n: int
+) -> tuple[FloatArray, FloatArray]:
+    """Returns and their masses, both of shape (n, R)."""
+    values = check_array(returns, "returns")
+    if weights is None:
+        if values.ndim == 1:
+            values = values[:, None]
+        if values.ndim != 2 or values.shape[0] != n or values.shape[1] == 0:
+            raise fail(
+                "returns", f"returns of {n} states, as dist has", f"shape {np.shape(returns)}"
+            )
+        return values, np.ones_like(values)
+    mass = check_array(weights, "weights", shape=(n, None))
+    if values.shape not in (mass.shape, mass.shape[1:]) or mass.size == 0:
+        raise fail(
+            "returns", f"{mass.shape} or {mass.shape[1:]}, as weights say", f"shape {values.shape}"
+        )
+    if (mass < -1e-9).any():  # a law that was solved for may have masses of -1e-17
+        row, column = (int(i) for i in np.argwhere(mass < -1e-9)[0])
+        raise fail("weights", "numbers of at least 0", f"{mass[row, column]:g} in row {row}")
+    return np.broadcast_to(values, mass.shape), np.maximum(mass, 0.0)
+
+
+def _labels(labels: Sequence[Any] | None, argument: str, n: int) -> tuple[list[str], IntArray]:
+    """Names of the labels in their order, and the number of each state's."""
+    if labels is None:
+        return [], np.zeros(n, np.int64)
+    array = np.asarray(labels)
+    if array.shape != (n,):
+        raise fail(argument, f"{n} labels, one per state", f"shape {array.shape}")
+    if array.dtype == object:
+        array = array.astype(str)
+    names, index = np.unique(array, return_inverse=True)
+    return [str(name) for name in names], index.astype(np.int64)
+
+
+class _Cases:
+    """Everything that can be said of single returns, to be summed up over groups."""
+
+    def __init__(
+        self,
+        dist: ReturnDistribution,
+        values: FloatArray,
+        mass: FloatArray,
+        *,
+        exact: bool,
+        block: IntArray | None,
+        levels: FloatArray,
+        bins: int,
+        tail: float,
+        confidence: float,
+    ) -> None:
+        proper = dist.proper()
+        self.grid, self.cdf, self.pmf = dist.grid, proper.cdf_values, proper.pmf
+        self.values, self.mass, self.exact, self.block = values, mass, exact, block
+        self.tail, self.confidence = tail, confidence
+        self.error = dist.mean()[:, None] - values
+        self.crps = scores.crps(self.cdf, self.grid, values)
+        transform = Transform(self.cdf, self.grid, values)
+        self.inside = [transform.within((1.0 - c) / 2.0, (1.0 + c) / 2.0) for c in levels.tolist()]
+        self.below = transform.below(tail)
+        # The share of each state's own mass that lies below the edge of each bin.
+        self.pit = np.stack(
+            [(mass * transform.below(u)).sum(axis=1) for u in np.linspace(0.0, 1.0, bins + 1)], 1
+        )
+        self.w1: FloatArray | None = None
+        if exact or values.shape[1] >= _ENOUGH:
+            own = mass.sum(axis=1, keepdims=True)
+            per_state = mass / np.where(own > 0.0, own, 1.0)
+            rows = max(_CELLS // (values.shape[1] + self.pmf.shape[1]), 1)
+            pieces = [slice(i, i + rows) for i in range(0, len(values), rows)]
+            self.w1 = np.concatenate(
+                [self._distance(self.pmf[p], values[p], per_state[p]) for p in pieces]
+            )
+            draws = values.shape[1]
+            noise = scores.expected_deviation(draws, self.cdf) if not exact else 0.0 * self.cdf
+            self.w1_noise: FloatArray = self.grid.spacing * noise.sum(axis=1)
+
+    def _distance(self, pmf: FloatArray, values: FloatArray, mass: FloatArray) -> FloatArray:
+        """W1 of each row's two laws."""
+        atoms = np.broadcast_to(self.grid.atoms, pmf.shape)
+        return scores.distance(np.hstack([atoms, values]), np.hstack([pmf, -mass]))
+
+    def summary(self, name: str, rows: IntArray) -> GroupValidation:
+        """Sum up over some of the states."""
+        values, mass = self.values[rows], self.mass[rows]
+        total = float(mass.sum())
+        if total <= 0.0:
+            raise fail("weights", "some mass in every group", f"none in group {name!r}")
+        mass = mass / total
+        state = mass.sum(axis=1)
+        block = None if self.block is None else self.block[rows]
+
+        def average(x: FloatArray) -> tuple[float, float | None]:
+            mean = float((mass * x[rows]).sum())
+            return mean, 0.0 if self.exact else _standard_error(x[rows] - mean, mass, block)
+
+        cdf = self.cdf[rows]
+        pooled, flat, flat_mass = state @ cdf, values.ravel(), mass.ravel()
+        pooled_pmf = np.diff(pooled, prepend=0.0, append=1.0)
+        w1 = float(self._distance(pooled_pmf[None], flat[None], flat_mass[None])[0])
+        # Independent returns: E|Z| = √(2/π) sd, for a CDF value that is a sum over many of them.
+        noise = 0.0
+        if not self.exact:
+            variance = (mass**2).sum(axis=1) @ (cdf * (1.0 - cdf))
+            noise = self.grid.spacing * float(np.sqrt(2.0 / np.pi * variance).sum())
+
+        empirical = np.minimum(np.cumsum(project(flat, flat_mass, self.grid)), 1.0)
+        empirical[-1] = 1.0
+        band = 0.0
+        if not self.exact:
+            weight = flat_mass if block is None else np.bincount(block, state)
+            band = scores.dkw_band(1.0 / float((weight**2).sum()), self.confidence)
+        mean_error, mean_error_se = average(self.error)
+        below, below_se = average(self.below)
+        coverage = [average(inside) for inside in self.inside]
+        height = np.diff(self.pit[rows].sum(axis=0)) / total
+        return GroupValidation(
+            group=name,
+            n_states=len(rows),
+            n_returns=None if self.exact else values.size,
+            w1=w1,
+            w1_noise=noise,
+            w1_states=None if self.w1 is None else float(state @ self.w1[rows]),
+            w1_states_noise=None if self.w1 is None else float(state @ self.w1_noise[rows]),
+            crps=average(self.crps)[0],
+            crps_climatology=scores.half_mean_difference(flat, flat_mass),
+            mean_error=mean_error,
+            mean_error_se=mean_error_se,
+            coverage=tuple(c for c, _ in coverage),
+            coverage_se=tuple(se for _, se in coverage),
+            cvar_predicted=float(ReturnDistribution(pooled, self.grid).cvar(self.tail)[0]),
+            cvar_realised=scores.lower_tail_mean(flat, flat_mass, self.tail),
+            below_tail=below,
+            below_tail_se=below_se,
+            pit=tuple((len(height) * height).tolist()),
+            predicted_cdf=(*pooled.tolist(), 1.0),
+            empirical_cdf=tuple(empirical.tolist()),
+            empirical_low=tuple(np.append(np.maximum(empirical[:-1] - band, 0.0), 1.0).tolist()),
+            empirical_high=tuple(np.minimum(empirical + band, 1.0).tolist()),
+        )
+
+
+def _standard_error(
+    deviation: FloatArray, mass: FloatArray, block: IntArray | None
+) -> float | None:
+    """Of a weighted mean, from the deviations from it; None where there is but one draw."""
+    sums = mass * deviation
+    if block is not None:
+        _, number = np.unique(block, return_inverse=True)
+        sums = np.bincount(number, sums.sum(axis=1)).astype(np.float64)
+    sums = sums.ravel()
+    if len(sums) < 2:
+        return None
+    return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)))

@@ -1,0 +1,201 @@
+// The page's controls, and what they redraw. Evaluations have one law per state: states are the
+// series. Comparisons have one law per run for each state: runs are the series, states the facets.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+const laws = data.laws.map((facet) => facet.map((law) => makeLaw(law, law.cdf, law.mean)));
+const app = {
+  chosen: new Set(data.chosen),
+  facet: 0,
+  level: data.level,
+  threshold: data.threshold,
+  focus: null,
+  group: data.validation && data.validation.rows.length ? String(data.validation.rows[0].group) : null,
+  order: {key: null, down: false},
+};
+const show = (x) => showNumber(x, data.range);
+
+function items(facet = app.facet) {
+  return data.series.map(({name, note}, i) => ({i, name, note, law: laws[facet][i], bands: data.laws[facet][i].bands}))
+    .filter(({i}) => app.chosen.has(i));
+}
+
+// ---- the table of risks ----
+
+function columns() {
+  const level = showLevel(app.level), threshold = app.threshold;
+  return [
+    ["mean", "Mean", (law) => law.mean, show],
+    ["sd", "Standard deviation", std, show],
+    ["q05", "5 % quantile", (law) => quantile(law, 0.05), show],
+    ["q50", "Median", (law) => quantile(law, 0.5), show],
+    ["q95", "95 % quantile", (law) => quantile(law, 0.95), show],
+    ["cvar", `Mean of the worst ${level}`, (law) => cvar(law, app.level), show],
+    ["below", threshold === null ? "Chance below …" : `Chance below ${showGiven(threshold)}`,
+      (law) => (threshold === null ? null : probabilityBelow(law, threshold)), showShare],
+  ];
+}
+
+function renderTable() {
+  const parts = columns(), several = laws.length > 1;
+  const rows = laws.flatMap((_, facet) => items(facet).map((item) => ({
+    ...item, facet, values: Object.fromEntries(parts.map(([key, , measure]) => [key, measure(item.law)]))})));
+  const {key: by, down} = app.order;
+  if (by !== null) rows.sort((a, b) => (down ? -1 : 1) * (by === "name" ? a.name.localeCompare(b.name) : a.values[by] - b.values[by]));
+  const head = (key, text, side) => tag("th", {scope: "col", class: side, "aria-sort": by === key ? (down ? "descending" : "ascending") : null},
+    tag("button", {type: "button", "data-sort": key, onclick: () => {
+      app.order = by === key && down ? {key: null, down: false} : {key, down: by === key};
+      renderTable();
+      byId("risk").querySelector(`[data-sort="${key}"]`).focus();
+    }}, text));
+  byId("risk").replaceChildren(
+    tag("thead", {}, tag("tr", {}, several ? tag("th", {scope: "col"}, "State") : null, head("name", several ? "Run" : "State"),
+      parts.map(([key, text]) => head(key, text, "number")))),
+    tag("tbody", {}, rows.map((row, at) => tag("tr", {
+      "data-series": row.i, "data-name": row.name, class: several && by === null && at && rows[at - 1].facet !== row.facet ? "apart" : null},
+      several ? tag("td", {}, data.facets[row.facet]) : null,
+      tag("th", {scope: "row"}, tag("span", {class: "name"}, swatch(row.i), row.name, row.note ? tag("small", {}, row.note) : null)),
+      parts.map(([key, , , text]) => tag("td", {class: "number", "data-key": key, "data-value": row.values[key] === null ? "" : String(row.values[key])}, text(row.values[key])))))));
+  if (!rows.length) byId("risk").replaceChildren(tag("tbody", {}, tag("tr", {}, tag("td", {class: "empty"}, nothing()))));
+}
+
+const nothing = () => `Choose at least one ${laws.length > 1 ? "run" : "state"} above.`;
+
+// ---- charts ----
+
+function renderLaws() {
+  const chosen = items();
+  for (const id of ["ridges", "cdf"]) if (!chosen.length) byId(id).replaceChildren(tag("p", {class: "empty"}, nothing()));
+  if (!chosen.length) return;
+  const read = (i) => columns().map(([, name, measure, text]) => ({name, value: text(measure(laws[app.facet][i]))}))
+    .concat(data.series[i].note ? [{name: data.series[i].note, value: ""}] : []);
+  const {range} = data, {level, threshold} = app;
+  drawRidges(byId("ridges"), chosen, {range, level, threshold, read});
+  // More than three bands hide each other: then it is the first, or the one in focus.
+  drawCdf(byId("cdf"), chosen, {range, level, threshold, banded: ({i}) => chosen.length <= 3 || i === chosen[0].i});
+}
+
+function renderCurves() {
+  if (!data.curves) return;
+  const lines = (key) => items().filter(({i}) => data.curves[app.facet][i]).map(({i, name}) => ({i, name, xs: data.curves[app.facet][i].transitions, ys: data.curves[app.facet][i][key]}));
+  drawCurves(byId("curve-mean"), lines("mean"), {title: "Mean"});
+  drawCurves(byId("curve-cvar"), lines("cvar"), {title: `Mean of the worst ${showLevel(data.level)}`});
+}
+
+// Neither the states nor the level change these.
+function renderTicks() {
+  if (!data.ticks) return;
+  const {transitions, masses, step_size: sizes} = data.ticks;
+  if (byId("curve-mass")) {
+    drawCurves(byId("curve-mass"), masses.map(({name, values}, i) => ({i, name, xs: transitions, ys: values})),
+      {title: "Mass", zero: true, format: (p) => (p === 0 ? "0 %" : `${showPlain(100 * p, 2)} %`)});
+  }
+  if (byId("curve-step")) drawCurves(byId("curve-step"), [{i: 0, name: "step size", xs: transitions, ys: sizes}], {title: "Step size", zero: true});
+}
+
+function renderCalibration() {
+  const {validation} = data;
+  if (!validation) return;
+  scoreTable(byId("scores"), validation.rows, validation.tail);
+  if (byId("coverage")) {
+    const runs = [...new Set(validation.rows.map(({run}) => run))];
+    drawCoverage(byId("coverage"), validation.rows.map((row) => ({
+      i: row.run === undefined ? 0 : runs.indexOf(row.run), name: row.run === undefined ? String(row.group) : `${row.run}, ${row.group}`, row})),
+    validation.rows[0].run === undefined ? app.group : null);
+  }
+  const current = validation.rows.find(({group}) => String(group) === app.group) || {};
+  const either = (id, found, draw) => {
+    if (!byId(id)) return;
+    if (found) draw(byId(id));
+    else byId(id).replaceChildren(tag("p", {class: "empty"}, "Not recorded for this group."));
+  };
+  const {pit = {}, comparison = {}} = validation;
+  either("pit", pit[app.group], (host) => drawPit(host, pit[app.group], current.returns ?? current.n_returns));
+  either("compared", comparison[app.group], (host) => drawCompared(host, comparison[app.group], validation.exact, data.range));
+}
+
+// ---- controls ----
+
+function render() {
+  for (const place of document.querySelectorAll("[data-text=level]")) place.textContent = showLevel(app.level);
+  for (const place of document.querySelectorAll("[data-text=facet]")) place.textContent = data.facets[app.facet];
+  for (const place of document.querySelectorAll("[data-text=threshold]")) place.textContent = app.threshold === null ? "" : `a return of ${showGiven(app.threshold)}`;
+  const slider = byId("level");
+  slider.setAttribute("aria-valuetext", showLevel(app.level));
+  slider.style.setProperty("--filled", `${(100 * (slider.value - slider.min)) / (slider.max - slider.min)}%`);
+  hideReadout();
+  renderLaws();
+  renderTable();
+  renderCurves();
+}
+
+let waiting = 0;
+function soon(draw) {
+  cancelAnimationFrame(waiting);
+  waiting = requestAnimationFrame(draw);
+}
+
+// What is pointed at, in a chip, a ridge or a row, is brought out everywhere.
+function bringOut(i) {
+  if (app.focus === i) return;
+  app.focus = i;
+  document.body.classList.toggle("focused", i !== null);
+  for (const part of document.querySelectorAll("[data-series]")) part.classList.toggle("bright", Number(part.dataset.series) === i);
+}
+
+function chips(host, type, entries, picked, change) {
+  entries.forEach(({name, note}, i) => {
+    const box = tag("input", {type, name: host.id, value: i, onchange: (event) => change(i, event.target.checked)});
+    box.checked = picked(i);
+    host.append(tag("label", {class: "chip", title: note || null, "data-series": type === "checkbox" ? i : null}, box, type === "checkbox" ? swatch(i) : null, tag("span", {}, name)));
+  });
+}
+
+function setUp() {
+  chips(byId("chips"), "checkbox", data.series, (i) => app.chosen.has(i), (i, on) => {
+    if (on) app.chosen.add(i);
+    else app.chosen.delete(i);
+    render();
+  });
+  const every = (on) => () => {
+    app.chosen = new Set(on ? data.series.keys() : []);
+    for (const box of byId("chips").querySelectorAll("input")) box.checked = on;
+    render();
+  };
+  byId("all").addEventListener("click", every(true));
+  byId("none").addEventListener("click", every(false));
+  if (byId("facets")) chips(byId("facets"), "radio", data.facets.map((name) => ({name})), (i) => i === 0, (i) => { app.facet = i; render(); });
+  const slider = byId("level"), threshold = byId("threshold");
+  slider.value = 100 * app.level;
+  slider.addEventListener("input", () => { app.level = Number(slider.value) / 100; soon(render); });
+  threshold.value = app.threshold === null ? "" : app.threshold;
+  threshold.addEventListener("input", () => {
+    app.threshold = threshold.value.trim() === "" || !Number.isFinite(threshold.valueAsNumber) ? null : threshold.valueAsNumber;
+    soon(render);
+  });
+  if (byId("groups")) {
+    chips(byId("groups"), "radio", data.validation.rows.map(({group}) => ({name: String(group)})), (i) => i === 0, (i) => {
+      app.group = String(data.validation.rows[i].group);
+      renderCalibration();
+    });
+  }
+  document.addEventListener("pointerover", (event) => {
+    const part = event.target.closest && event.target.closest("[data-series]");
+    bringOut(part && app.chosen.has(Number(part.dataset.series)) ? Number(part.dataset.series) : null);
+  });
+  document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideReadout(); });
+  document.body.append(readout);
+  const everything = () => { render(); renderTicks(); renderCalibration(); };
+  let width = 0;
+  new ResizeObserver(() => {
+    if (document.documentElement.clientWidth === width) return;
+    width = document.documentElement.clientWidth;
+    soon(everything);
+  }).observe(document.documentElement);
+  // On paper nothing can be opened.
+  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((part) => { part.open = true; }));
+  everything();
+}
+
+setUp();
+window.lincat = Object.freeze({laws, data, quantile, cvar, std, cdfAt, probabilityBelow, showNumber, showShare});

@@ -1,0 +1,191 @@
+"""What an evaluation depends on: one frozen record, kept in its run folder as TOML."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from lincat._validation import InvalidInputError, fail
+from lincat.data.columns import Columns
+
+__all__ = [
+    "LEARNERS",
+    "EvaluationConfig",
+    "config_from_dict",
+    "config_from_toml",
+    "config_to_toml",
+    "read_config",
+]
+
+# Learners of distributions, by the names of the command line. Linear-TD is not among them: it
+# learns means only, and Linear-CTD's means are the same (Prop. mean_preserve_property).
+LEARNERS = {
+    "linear_ctd": "LinearCTD",
+    "linear_pmf": "LinearPMF",
+    "unnormalised_ctd": "UnnormalisedCTD",
+    "softmax_ctd": "SoftmaxCTD",
+}
+
+_Discount = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
+_Share = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
+_Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that the result of ``lincat evaluate`` depends on, and how it is shown.
+
+    Examples
+    --------
+    >>> from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
+    >>> config = EvaluationConfig(source=["gym:CartPole-v1"], gamma=0.95)
+    >>> config_from_toml(config_to_toml(config)) == config
+    True
+    """
+
+    # Where transitions come from: files, "-", "gym:NAME", "minari:NAME", or a finite process.
+    source: list[str]
+    # Discount factor; by default 0.99, or that of the finite process.
+    gamma: _Discount | None = None
+    # At most so many transitions; by default all of a file, 200,000 of anything without an end.
+    steps: _Positive | None = None
+    # Rewards of so many steps are summed before the learner sees them.
+    n_step: _Positive = 1
+    # Random numbers of the environment, the policy and the sampled states.
+    seed: _Count = 0
+
+    # --- files ---
+    # Format of a file whose name does not tell, and of standard input.
+    format: Literal["parquet", "csv", "jsonl", "arrow"] | None = None
+    # Which column holds what; found by their names where not given.
+    columns: Columns | None = None
+    # What to do with a row that cannot be used.
+    on_bad_rows: Literal["stop", "skip"] = "stop"
+    # What the last row of an episode means, where no column says so.
+    episode_end: Literal["terminated", "truncated"] = "terminated"
+
+    # --- environments and processes ---
+    # "random", "balance", "module:function", a table (JSON, NPY), or a Stable-Baselines3 file.
+    policy: str = "random"
+    # Copies of the environment that are stepped together.
+    n_envs: _Positive = 1
+    # Keyword arguments of the environment.
+    env_options: dict[str, Any] = {}
+    # Whether files that can run code when they are read (Stable-Baselines3) may be read.
+    trust_pickle: bool = False
+    # How to draw from a finite process.
+    sampling: Literal["markov", "generative"] = "markov"
+
+    # --- features ---
+    # "auto", "tabular", "tiles", "fourier", "rbf", "scaling", "identity", or "module:object".
+    features: str = "auto"
+    # Keyword arguments of the features.
+    feature_options: dict[str, Any] = {}
+    # Transitions from which features are fitted, and states chosen for the report.
+    warm_up: _Positive = 10_000
+
+    # --- learner ---
+    learner: Literal["linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"] = "linear_ctd"
+    # Ends of the grid; chosen from the first rewards where not given.
+    low: float | None = None
+    high: float | None = None
+    # K; there are K + 1 atoms.
+    intervals: _Positive = 50
+    # A number, or "auto".
+    step_size: Annotated[float, msgspec.Meta(gt=0.0)] | Literal["auto"] = "auto"
+    averaging: Literal["tail", "full", "none"] = "tail"
+    # Transitions per update.
+    batch_size: _Positive = 1
+    dtype: Literal["float64", "float32"] = "float64"
+
+    # --- what is shown ---
+    # Returns to check the result against: rolled out, held out, or (finite process) exact.
+    validate: _Count = 0
+    # Level of quantiles and CVaR.
+    level: _Share = 0.05
+    # Ruin: the chance of a return below this is shown.
+    below: float | None = None
+    # How many typical states the report shows.
+    n_states: _Positive = 8
+
+    def __post_init__(self) -> None:
+        if not self.source:
+            raise ValueError("expected at least one source")
+        if (self.low is None) != (self.high is None):
+            raise ValueError("expected both low and high, or none of them")
+        for name in ("low", "high", "below", "step_size"):
+            value = getattr(self, name)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"expected a finite number for {name}, got {value}")
+        for name in ("env_options", "feature_options"):
+            if _holds_none(getattr(self, name)):
+                raise ValueError(f"expected no null in {name}, which TOML cannot hold")
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise ValueError(f"expected low below high, got {self.low:g} and {self.high:g}")
+
+
+def config_to_toml(config: EvaluationConfig) -> str:
+    """Return the record as TOML; what is not given is left out."""
+    import tomli_w
+
+    given = {k: v for k, v in msgspec.to_builtins(config).items() if v is not None and v != {}}
+    if "columns" in given:
+        given["columns"] = {k: v for k, v in given["columns"].items() if v is not None}
+    return tomli_w.dumps(given)
+
+
+def config_from_toml(text: str, place: str = "config") -> EvaluationConfig:
+    """Return the record that TOML text describes; unknown keys and wrong types are refused."""
+    import tomllib
+
+    try:
+        return config_from_dict(tomllib.loads(text), place)
+    except tomllib.TOMLDecodeError as error:
+        raise fail(place, "TOML text", f"something else ({error})") from None
+
+
+def config_from_dict(values: dict[str, Any], place: str = "config") -> EvaluationConfig:
+    """Return the record with these values, checked."""
+    try:
+        return msgspec.convert(values, EvaluationConfig)
+    except msgspec.ValidationError as error:
+        # "Expected `int` >= 1 - at `$.steps`"
+        match = re.fullmatch(r"(.*?) - at `\$\.?(.*?)`", " ".join(str(error).split()))
+        what, where = match.groups() if match else (str(error), "")
+        text = what[0].lower() + what[1:].replace("`", "")
+        if where in values and text.startswith(("expected", "invalid")) and "got" not in text:
+            expected = _choices(where) or text.removeprefix("expected ")
+            text = f"expected {expected}, got {values[where]!r:.80}"
+        raise InvalidInputError(
+            f"{place}, {where}: {text}" if where else f"{place}: {text}"
+        ) from None
+
+
+def read_config(path: Path) -> EvaluationConfig:
+    """Read a configuration file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise fail(str(path), "a readable configuration (TOML)", reason) from None
+    return config_from_toml(text, str(path))
+
+
+def _choices(name: str) -> str:
+    """The words that a field may hold; empty for fields that hold something else."""
+    hint = get_type_hints(EvaluationConfig)[name]
+    kinds = get_args(hint) if get_origin(hint) is not Literal else (hint,)
+    words = [repr(word) for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    if not words:
+        return ""
+    return f"a number above 0 or {words[0]}" if float in kinds else f"one of {', '.join(words)}"
+
+
+def _holds_none(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_none(x) for x in value.values())
+    return value is None or (isinstance(value, list) and any(_holds_none(x) for x in value))

@@ -1,0 +1,96 @@
+"""The end of a run: what was learned, how far to trust it, and what the user should hear of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from lincat.features.tabular import Tabular
+from lincat.features.tiles import Tiles
+from lincat.inference.batch_means import FEWEST_BATCHES
+from lincat.inference.results import Validation
+from lincat.learners._base import Learner
+from lincat.learners.schedules import stable_step
+from lincat.learners.unnormalised_ctd import UnnormalisedCTD
+from lincat.runs.config import EvaluationConfig
+from lincat.runs.curves import Curves
+from lincat.runs.model import Model
+
+__all__ = ["result_of", "warnings_of"]
+
+_CONFIDENCE = 0.95
+
+
+def result_of(
+    model: Model,
+    curves: Curves,
+    checked: tuple[str, Validation] | None,
+) -> dict[str, Any]:
+    """Return the laws of the shown states, with their bands and what they were compared with."""
+    law = model.predict_shown(curves.shown)
+    grid = law.grid
+    bands = None
+    if curves.bars is not None and curves.bars.n_batches >= FEWEST_BATCHES:
+        low, high = curves.bars.bands(law, confidence=_CONFIDENCE)
+        bands = [low.tolist(), high.tolist()]
+    validation = None
+    if checked is not None:
+        kind, found = checked
+        validation = {"kind": kind, "scores": msgspec.to_builtins(found)}
+    return {
+        "grid": [grid.low, grid.high, grid.intervals],
+        "names": curves.shown.names,
+        "cdf": law.cdf_values.tolist(),
+        "bands": bands,
+        "confidence": _CONFIDENCE,
+        "validation": validation,
+    }
+
+
+def warnings_of(model: Model, config: EvaluationConfig, skipped_rows: int) -> list[str]:
+    """Return what may be wrong with the answer, a sentence each."""
+    learner = model.learner
+    texts = [_clipped(learner), _step(learner, config), _never_fired(model)]
+    if skipped_rows:
+        texts.append(f"{skipped_rows:,} bad rows were left out (--on-bad-rows skip).")
+    return [text for text in texts if text]
+
+
+def _clipped(learner: Any) -> str:
+    below, above = learner.clipped_mass_
+    if below + above <= 1e-6:
+        return ""
+    grid, (low, high) = learner.grid_, learner._reach_
+    return (
+        f"{below:.2g} of the mass falls below the grid [{grid.low:.4g}, {grid.high:.4g}] and "
+        f"{above:.2g} above it, and is moved to its ends, so means are biased; the rewards seen "
+        f"would fit [{low:.4g}, {high:.4g}] (--low, --high)."
+    )
+
+
+def _step(learner: Learner, config: EvaluationConfig) -> str:
+    if not isinstance(config.step_size, float):
+        return ""
+    limit = stable_step(learner._largest_norm_, learner._curvature())
+    if config.step_size <= 0.5 * limit:
+        return ""
+    return (
+        f"The step size {config.step_size:g} is close to or above {limit:.3g}, up to which "
+        "learning is shown to be stable: expect noise; --step-size auto needs no tuning."
+    )
+
+
+def _never_fired(model: Model) -> str:
+    """Rows of parameters that no transition touched; not for tiles, most of which never fire."""
+    learner, features = model.learner, model.features
+    if isinstance(features, Tiles) or isinstance(learner, UnnormalisedCTD):
+        return ""
+    idle = int((~np.any(learner._theta_and_sums()[0] != 0.0, axis=1)).sum())
+    known = len(features.ids_) if isinstance(features, Tabular) else features.n_features_
+    idle -= features.n_features_ - known  # rows kept for ids that never came
+    if idle <= 0:
+        return ""
+    what = "states were never left" if isinstance(features, Tabular) else "features never fire"
+    return f"{idle} of {known} {what}: what is said of them is a first guess."

@@ -1,0 +1,185 @@
+"""What all features promise."""
+
+import inspect
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import lincat
+from tests.features.cases import ALL, POINTS, dense
+
+
+@pytest.fixture(params=ALL)
+def case(request):
+    make, observations = ALL[request.param]
+    return make(), observations
+
+
+def test_parameters_are_stored_as_given_and_cloned(case):
+    features, observations = case
+    before = features.get_params()
+    features.fit(observations(50))
+    assert features.get_params() == before
+    copy = features.clone()
+    assert type(copy) is type(features)
+    assert copy.get_params() == before
+    assert not hasattr(copy, "n_features_")
+    assert repr(copy) == repr(features)
+    assert repr(copy).startswith(type(copy).__name__ + "(")
+
+
+def test_hyper_parameters_are_keywords():
+    for cls in (lincat.Tabular, lincat.Tiles, lincat.Fourier, lincat.RadialBasis, lincat.Scaling):
+        for parameter in list(inspect.signature(cls).parameters.values()):
+            assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize("method", ["transform", "lookup", "save"])
+def test_use_before_fit_is_refused(case, method, tmp_path):
+    features, observations = case
+    argument = tmp_path / "file" if method == "save" else observations(3)
+    with pytest.raises(lincat.InvalidInputError, match="unfitted ones; call fit"):
+        getattr(features, method)(argument)
+    with pytest.raises(lincat.InvalidInputError, match="unfitted"):
+        features.describe()
+
+
+def test_forms_are_those_that_learners_take(case):
+    features, observations = case
+    features.fit(observations(60))
+    phi = features.transform(observations(40, seed=1))
+    if phi.ndim == 1:
+        assert phi.dtype == np.int64
+        assert 0 <= phi.min() <= phi.max() < features.n_features_
+    else:
+        assert phi.shape == (40, features.n_features_)
+        assert phi.dtype == np.float64
+        if scipy.sparse.issparse(phi):
+            assert isinstance(phi, scipy.sparse.csr_array)
+            rebuilt = scipy.sparse.csr_array((phi.data, phi.indices, phi.indptr), shape=phi.shape)
+            assert rebuilt.has_canonical_format  # looked at, not believed
+            phi.check_format(full_check=True)
+        else:
+            assert phi.flags.c_contiguous
+    assert len(lincat.Transitions(phi, np.zeros(40), phi)) == 40
+    model = lincat.LinearTD(gamma=0.5, step_size=1e-3, n_features=features.n_features_)
+    assert model.partial_fit(phi, np.ones(40), phi).predict(phi).shape == (40,)
+
+
+def test_rows_do_not_depend_on_their_company(case):
+    features, observations = case
+    sample, rows = observations(60), observations(37, seed=1)
+    whole = dense(features.fit(sample).transform(rows))
+    pieces = [dense(features.transform(rows[i : i + 5])) for i in range(0, 37, 5)]
+    assert np.concatenate(pieces).tobytes() == whole.tobytes()
+    assert dense(features.lookup(rows)).tobytes() == whole.tobytes()
+
+
+def test_a_second_fit_forgets_the_first(case):
+    features, observations = case
+    again = dense(
+        features.fit(observations(60))
+        .fit(observations(30, seed=5))
+        .transform(observations(10, seed=5))
+    )
+    fresh = dense(
+        features.clone().fit(observations(30, seed=5)).transform(observations(10, seed=5))
+    )
+    assert again.tobytes() == fresh.tobytes()
+
+
+def test_empty_batches_pass_and_empty_samples_do_not(case):
+    features, observations = case
+    features.fit(observations(60))
+    assert features.transform(observations(60)[:0]).shape[0] == 0
+    if features.kind != "lookup" and features.get_params().get("n_states") is None:
+        with pytest.raises(lincat.InvalidInputError, match="at least one observation"):
+            features.clone().fit(observations(60)[:0])
+
+
+def test_descriptions_and_names(case):
+    features, observations = case
+    features.fit(observations(60))
+    sentence = features.describe()
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+    names = features.feature_names()
+    assert len(names) == features.n_features_
+    assert len(set(names)) == len(names)
+    assert all(isinstance(name, str) for name in names)
+
+
+@pytest.mark.parametrize("kind", POINTS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite_are_named(kind, bad):
+    make, observations = ALL[kind]
+    features = make().fit(observations(60))
+    rows = observations(9)
+    rows[6, 2] = bad
+    place = (
+        "finite|NaN|infinity"
+        if kind == "transformer"
+        else rf"finite numbers, got {bad} at \(6, 2\)"
+    )
+    for call in (features.transform, features.clone().fit):
+        if kind == "transformer" and np.isnan(bad) and call == features.clone().fit:
+            continue
+        with pytest.raises(lincat.InvalidInputError, match=place) as error:
+            call(rows)
+        assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in POINTS if kind != "transformer"])
+def test_shapes_that_do_not_fit_are_refused(kind):
+    make, observations = ALL[kind]
+    features = make().fit(observations(60))
+    for rows in (np.zeros((2, 4)), np.zeros((2, 2)), np.zeros((2, 3, 1)), np.zeros((2, 0))):
+        with pytest.raises(lincat.InvalidInputError, match=r"shape \(n, 3\), got shape \(2, "):
+            features.transform(rows)
+    with pytest.raises(lincat.InvalidInputError, match="put a single observation into a list"):
+        features.transform([1.0, 2.0, 3.0])
+    with pytest.raises(
+        lincat.InvalidInputError, match=r"array of numbers.* got \['a', 'b', 'c'\] at row 1"
+    ):
+        features.transform([[1.0, 2.0, 3.0], ["a", "b", "c"]])
+    with pytest.raises(lincat.InvalidInputError, match="rows of different lengths"):
+        features.transform([[1.0, 2.0, 3.0], [1.0, 2.0]])
+    with pytest.raises(lincat.InvalidInputError, match=r"shape \(n, 3\), got shape \(\)"):
+        features.transform(None)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in POINTS if kind != "identity"])
+def test_single_numbers_may_come_in_one_dimension(kind):
+    make, observations = ALL[kind]
+    features = make().fit(observations(60)[:, 0])
+    rows = observations(8, seed=1)[:, 0]
+    one, other = features.transform(rows), features.transform(rows[:, None])
+    assert dense(one).tobytes() == dense(other).tobytes()
+
+
+@pytest.mark.parametrize(
+    "kind", [k for k in POINTS if k not in ("identity", "bare scaling", "transformer")]
+)
+def test_no_feature_vector_is_longer_than_one(kind):
+    make, observations = ALL[kind]
+    features = make().fit(observations(60))
+    rows = np.concatenate([observations(500, seed=1), 1e6 * observations(500, seed=2)])
+    norms = np.linalg.norm(dense(features.transform(rows)), axis=1)
+    assert norms.max() <= 1.0 + 1e-12
+    assert norms.min() > 0.0
+
+
+def test_integers_and_other_orders_are_taken():
+    rows = np.asfortranarray(np.arange(12).reshape(4, 3))
+    expected = lincat.Scaling().fit(rows.astype(float)).transform(rows.astype(float))
+    np.testing.assert_array_equal(lincat.Scaling().fit(rows).transform(rows), expected)
+    np.testing.assert_array_equal(
+        lincat.Scaling().fit(rows.tolist()).transform(rows.astype(np.float32)), expected
+    )
+
+
+def test_unwritable_places_are_refused(tmp_path):
+    features = lincat.Scaling().fit([[0.0], [1.0]])
+    with pytest.raises(lincat.InvalidInputError, match="a place that can be written"):
+        features.save(tmp_path / "none" / "file")

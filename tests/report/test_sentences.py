@@ -1,0 +1,167 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lincat
+from lincat.report.numbers import show_given, show_number, show_share, visible_range
+from lincat.report.sentences import (
+    comparison_sentence,
+    coverage_levels,
+    one_run_in,
+    overall,
+    summary_sentence,
+    threshold_sentence,
+    trust_sentence,
+)
+from tests.report.samples import bells, lake
+
+
+def law(pmf, low=0.0, high=None):
+    high = float(len(pmf) - 1) if high is None else high
+    return lincat.ReturnDistribution.from_pmf([pmf], lincat.Grid(low, high, len(pmf) - 1))
+
+
+def test_summary_gives_mean_quantile_and_tail():
+    dist = bells(0.0, 40.0, 3)
+    ends = visible_range(dist[[1]])
+    mean, q, tail = (
+        show_number(float(x[1]), *ends) for x in (dist.mean(), dist.quantile(0.1), dist.cvar(0.1))
+    )
+    assert summary_sentence(dist, "left", state=1, level=0.1) == (
+        f"From state left the mean return is {mean}, but one run in ten ends below {q}, "
+        f"and those average {tail}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("level", "words"),
+    [
+        (0.5, "one run in two"),
+        (0.1, "one run in ten"),
+        (0.05, "one run in twenty"),
+        (0.01, "one run in a hundred"),
+        (0.005, "one run in two hundred"),
+        (0.053, "5.3 % of runs"),
+        (0.07, "7 % of runs"),
+    ],
+)
+def test_level_is_spoken(level, words):
+    assert one_run_in(level)[0] == words
+    dist = bells(0.0, 40.0, 1, intervals=2000)
+    verb = "end" if "%" in words else "ends"
+    assert f"but {words} {verb} below " in summary_sentence(dist, level=level)
+
+
+def test_one_value_that_many_runs_end_at_is_said():
+    text = summary_sentence(lake().dist)
+    assert "but 98.6 % of runs end at 0 or below, and the worst 5 % of runs average 0." in text
+
+
+def test_a_sure_return_is_said_to_be_sure():
+    assert summary_sentence(law([0, 0, 1, 0])) == "From the start state every run returns 2.00."
+
+
+def test_no_run_ends_below_where_none_does():
+    text = summary_sentence(law([0.0, 0.03, 0.97]), level=0.2)
+    assert text.endswith("and no run returns more than 2.00.")
+
+
+def test_signed_laws_are_spoken_of_as_their_nearest_proper_ones():
+    grid = lincat.Grid(0.0, 4.0, 4)
+    signed = lincat.ReturnDistribution([-0.1, 0.6, 0.4, 1.1], grid)
+    assert "average 1.00" in summary_sentence(signed)
+    assert f"mean return is {signed.mean()[0]:.2f}" in summary_sentence(signed)
+
+
+def test_chance_below_a_threshold():
+    dist = law([0.034, 0.466, 0.5], -1.0, 1.0)
+    assert threshold_sentence(dist, 0.0) == "The chance to end below 0 is 3.4 %."
+    assert threshold_sentence(dist, -1.0, "door") == (
+        "The chance to end below −1 from state door is 0 %."
+    )
+    with pytest.raises(lincat.InvalidInputError, match="threshold"):
+        threshold_sentence(dist, float("nan"))
+
+
+def test_trust_names_what_it_was_checked_against():
+    rows = [
+        {"group": "a", "returns": 300, "coverage80": 0.70},
+        {"group": "b", "returns": 100, "coverage80": 0.90},
+    ]
+    assert overall(rows)["coverage80"] == pytest.approx(0.75)
+    text = trust_sentence({"kind": "last 400 returns held out", "rows": rows}, width=1.0)
+    assert text == (
+        "Checked against the last 400 returns held out: 80 % intervals held 75 % of them."
+    )
+    rows[0]["coverage80"] = 0.5
+    text = trust_sentence({"kind": "400 rollouts", "rows": rows}, width=1.0)
+    assert text.endswith("held 60 % of them, so these are too narrow.")
+    rows = [{"group": "all", "w1": 0.02, "coverage_80": 0.8}, {"group": "b", "w1": 9.0}]
+    assert trust_sentence({"kind": "exact answer", "rows": rows}, width=4.0) == (
+        "Checked against the exact answer: the distributions are off by 0.50 % of the grid's "
+        "width (W1)."
+    )
+    assert trust_sentence(None, width=1.0, confidence=0.9) == (
+        "The bands hold with 90 % confidence."
+    )
+    assert "not checked" in trust_sentence(None, width=1.0)
+
+
+def test_coverage_is_found_under_all_its_names():
+    row = {"coverage80": 0.7, "coverage_95": 0.9, "coverage_99.5": 0.99, "coverage_80_se": 0.1}
+    assert coverage_levels(row) == {"coverage80": 0.8, "coverage_95": 0.95, "coverage_99.5": 0.995}
+    assert coverage_levels({"coverage50": None}) == {}
+
+
+def test_one_run_may_win_on_both_counts():
+    good, bad = law([0, 0, 0.5, 0.5]), law([0.5, 0.5, 0, 0])
+    text = comparison_sentence(["bad", "good"], [bad, good], "start")
+    assert "run good has the highest mean return" in text
+    assert "and the best average over the worst 5 % of runs" in text
+
+
+@given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12), st.floats(0.0, 1.0))
+def test_numbers_are_right_to_a_hundredth_of_their_range(low, width, share):
+    low, high = min(low, low + width), max(low, low + width)
+    value = low + share * (high - low)
+    text = show_number(value, low, high).replace(",", "").replace("−", "-")
+    mantissa, _, power = text.partition(" × 10")
+    power = int(power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")) or 0)
+    size = max(abs(low), abs(high))
+    allowed = max(0.02 * (high - low), 1e-9 * size, 5e-13)
+    assert float(mantissa) * 10.0**power == pytest.approx(value, abs=allowed)
+
+
+@given(st.floats(0.0, 1.0))
+def test_shares_are_right_to_the_digits_shown(share):
+    text = show_share(share)
+    number = float(text.split()[-2])
+    if text.startswith(("less", "more")):
+        assert min(share, 1.0 - share) < 1e-4
+    else:
+        assert number == pytest.approx(100.0 * share, abs=0.5)
+        assert (number in (0.0, 100.0)) == (min(share, 1.0 - share) < 1e-10)
+
+
+def test_given_numbers_stay_as_they_were_given():
+    assert [show_given(x) for x in (0.0, -0.25, 12500.0, 2.5e-7, -3e9)] == [
+        "0",
+        "−0.25",
+        "12,500",
+        "2.5 × 10⁻⁷",
+        "−3 × 10⁹",
+    ]
+
+
+def test_the_visible_range_holds_the_mass_and_not_much_more():
+    dist = bells(0.0, 10.0, 2)
+    wide = lincat.ReturnDistribution(
+        np.pad(dist.cdf_values, ((0, 0), (0, 320)), constant_values=1.0),
+        lincat.Grid(0.0, 50.0, 400),
+    )
+    low, high = visible_range(wide)
+    assert low >= 0.0
+    assert high < 12.0
+    assert float((wide.cdf(high) - wide.probability_below(low)).min()) > 0.999
+    assert visible_range(dist) == (0.0, 10.0)
