@@ -36,7 +36,7 @@ POWER = 1.0  # MW, at the meter
 EFFICIENCY = 0.93  # each way
 
 GAMMA = 0.98  # per hour: what comes in two days counts about a third
-OBSERVATION = ["hour", "weekend", "charge", "price_level", "log_spread"]
+OBSERVATION = ["hour", "weekend", "stock", "price_level", "spread"]
 
 
 def read_prices(wheel):
@@ -95,9 +95,10 @@ def run_battery(times, prices):
         "time": times.astype("datetime64[s]"),
         "hour": (times - days).astype(np.float64),
         "weekend": ((days.astype(np.int64) + 3) % 7 >= 5).astype(np.float64),  # 1970: a Thursday
-        "charge": charge,
+        # What is stored is worth about the median price: large at first, small later, so logarithms.
+        "stock": np.log1p(charge * np.maximum(middle, 0.0) / 20.0),
         "price_level": np.clip((prices - middle) / spread, -3.0, 3.0),
-        "log_spread": np.log(spread),
+        "spread": np.log(spread),
         "cash": cash,
     }
 
@@ -137,7 +138,7 @@ def main(argv=None):
     pyarrow.parquet.write_table(pyarrow.table(early), file)
     print(f"Learned from: {file}, {len(early['cash']):,} hours until {options.last_year}.")
 
-    # A grid and tiles for all that was seen; the first weeks alone would be far too calm.
+    # A grid and features for all that was seen; the first weeks alone would be far too calm.
     seen = realised(early)[0]
     margin = 0.25 * np.ptp(seen)
     points = observations(early)
@@ -148,16 +149,17 @@ def main(argv=None):
         gamma=GAMMA,
         columns={"observation": OBSERVATION, "reward": "cash"},
         episode_end="truncated",  # the log breaks off, the market goes on
-        features="tiles",
+        n_step=24,  # a day: prices are no Markov chain, and the less is bootstrapped the better
+        features="fourier",
         feature_options={
-            "tilings": 16,
-            "bins": [8, 2, 4, 4, 6],
+            "order": 4,
+            "max_terms": 400,
             "low": points.min(axis=0).tolist(),
             "high": points.max(axis=0).tolist(),
         },
         low=float(seen.min() - margin),
         high=float(seen.max() + margin),
-        intervals=100,
+        intervals=200,
         below=0.0,
     )
     score(run, early, later)

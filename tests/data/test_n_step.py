@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -54,7 +56,7 @@ def naively(steps, n, gamma):
 def test_equals_the_slow_sum_however_it_is_split(lengths, n, gamma, seed, points, own_discounts):
     steps = random_steps(sum(lengths), seed, points=points, own_discounts=own_discounts)
     edges = np.cumsum([0, *lengths])
-    parts = [steps[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    parts = [steps[a:b] for a, b in itertools.pairwise(edges)]
     found = joined(list(n_step(parts, n, gamma)))
     for name, expected in zip(COLUMNS, naively(steps, n, gamma), strict=True):
         if name == "weight" and not own_discounts:

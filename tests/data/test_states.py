@@ -42,7 +42,10 @@ def test_lists_in_json(tmp_path, values, expected):
         ("{}", "expected a JSON list of observations"),
         ("[]", "expected a JSON list of observations"),
         ("[[1, 2], [3]]", "row 2, observation: expected a list of 2 finite numbers, got [3]"),
-        ('[[1, 2], "a"]', "row 2, observation: expected a list of 2 finite numbers, got 'a'"),
+        (
+            '[[1, 2], "a", [3, 4]]',
+            "row 2, observation: expected a list of 2 finite numbers, got 'a'",
+        ),
         ('[{"state": "a"}, {}]', "row 2, state: expected a text, got nothing"),
         ('[{"x": "a"}]', "observation: expected a column named"),
     ],

@@ -1,4 +1,4 @@
-"""The pages in a real Chromium; `visit` fails where a page errs or asks the network for anything."""
+"""The pages in a real Chromium; `visit` fails where a page errs or asks for anything else."""
 
 import dataclasses
 import re
@@ -127,7 +127,7 @@ def test_slider_moves_the_level_of_everything(visit, html):
     shown = page.locator("#risk tbody tr").first.locator("td[data-key=cvar]").inner_text()
     assert shown == show_number(expected["start"], *visible_range(sample.dist))
     assert page.locator("output").inner_text() == "20\u00a0%"
-    assert "Mean of the worst 20" in page.locator("#risk thead").inner_text()
+    assert "Mean of the worst\u00a020\u00a0%" in page.locator("#risk thead").inner_text()
     assert page.locator("#cdf .guide-text").text_content() == "worst 20\u00a0%"
     assert page.locator("#ridges .tail").first.get_attribute("d") != before
     assert page.locator("#level").get_attribute("aria-valuetext") == "20\u00a0%"
@@ -141,9 +141,8 @@ def test_threshold_box_moves_the_chance_below(visit, html):
         settle(page)
         expected = dict(zip(sample.names, proper.probability_below(threshold), strict=True))
         assert table(page, "below") == pytest.approx(expected, abs=1e-12)
-        assert f"below {show_given(threshold)}" in page.locator("#risk thead").inner_text().replace(
-            "\n", " "
-        )
+        heading = page.locator("#risk thead").inner_text()
+        assert f"Chance below\u00a0{show_given(threshold)}" in heading
     page.locator("#threshold").fill("")
     settle(page)
     assert page.locator("td[data-key=below]").first.inner_text() == "–"
@@ -305,7 +304,7 @@ def test_few_and_many_states(visit, n):
     if n > 1:
         page.get_by_role("button", name="all").click()
         strokes = page.locator("#cdf path.line").evaluate_all(
-            "lines => lines.map(l => getComputedStyle(l).stroke + l.getAttribute('stroke-dasharray'))"
+            "lines => lines.map(l => getComputedStyle(l)).map(s => s.stroke + s.strokeDasharray)"
         )
         assert len(set(strokes)) == 24
 

@@ -17,7 +17,7 @@ from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions
 from lincat.learners.linear_ctd import LinearCTD
 
-__all__ = ["section"]
+__all__ = ["resident", "section"]
 
 _CHUNK = 200_000
 _STATM = Path("/proc/self/statm")
@@ -38,9 +38,9 @@ def section(settings: Settings, progress: Callable[[str], None]) -> Result:
             phi, phi_next = rng.random((_CHUNK, 2)), rng.random((_CHUNK, 2))
             model.partial_fit(Transitions(phi, rng.random(_CHUNK), phi_next))
             if seen == warm_up:
-                before = _resident()
+                before = resident()
             elif seen > warm_up:
-                most = max(most, _resident())
+                most = max(most, resident())
     growth = most - before
     row = {
         "transitions": f"{model.n_seen_:,}",
@@ -53,7 +53,7 @@ def section(settings: Settings, progress: Callable[[str], None]) -> Result:
                   [row], [bar])  # fmt: skip
 
 
-def _resident() -> float:
+def resident() -> float:
     """Resident memory in MB (where there is no /proc: the most so far)."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6

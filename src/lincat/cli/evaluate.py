@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import lincat
 from lincat.cli.options import find_local_modules, output_options, terminal
 
 if TYPE_CHECKING:
@@ -30,13 +31,15 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -> dict[str, str]:
     """KEY=VALUE options as a dictionary."""
     pairs = {}
     for text in values:
         key, sign, value = text.partition("=")
         if not sign or not key:
-            raise click.BadParameter(f"expected KEY=VALUE, got {text!r}", param=parameter)
+            raise lincat.InvalidInputError(
+                f"{parameter.opts[0]}: expected {parameter.metavar}, got {text!r}"
+            )
         pairs[key] = value
     return pairs
 
@@ -45,7 +48,7 @@ def _pairs(_: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 @click.argument("source", nargs=-1, metavar="[SOURCE]...")
 @click.option(
     "--config",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=click.Path(path_type=Path),
     help="TOML file with any of these options, such as a run's config.toml; flags win.",
 )
 @click.option("--gamma", type=float, help="Discount factor; 0.99, or the finite process's own.")
@@ -132,22 +135,20 @@ def evaluate(
     """
     from lincat.runs.evaluate import EvaluationRun
     from lincat.runs.folder import RunFolder
+    from lincat.runs.sources import open_source
 
     seeded = click.get_current_context().get_parameter_source("seed")
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
         given["seed"] = seed
     settings = _settings(source, config, given)
+    find_local_modules()
+    opened = open_source(settings)  # before anything is written or, with --force, cleared
     folder = RunFolder.create(
         _default_folder(settings) if out is None else out, settings, force=force
     )
-    find_local_modules()
-    try:
-        run = EvaluationRun(folder)
-    except Exception:
-        folder.discard()
-        raise
-    finish(folder, run, as_json=as_json, quiet=quiet)
+    with folder.kept_if_learned():
+        finish(folder, EvaluationRun(folder, opened), as_json=as_json, quiet=quiet)
 
 
 def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:

@@ -34,6 +34,7 @@ def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
     from lincat._validation import fail
     from lincat.runs.evaluate import EvaluationRun
     from lincat.runs.folder import RunFolder
+    from lincat.runs.sources import open_source
 
     folder = RunFolder.open(run)
     find_local_modules()
@@ -46,5 +47,12 @@ def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
             )
         raise fail("--steps", f"more than the {done['transitions']} of the run", steps, remedy)
     if steps is not None:
-        folder.config = msgspec.structs.replace(folder.config, steps=steps)
-    finish(folder, EvaluationRun(folder), as_json=as_json, quiet=quiet)
+        longer = msgspec.structs.replace(folder.config, steps=steps)
+        opened = open_source(longer)  # before anything is written
+        folder.config = longer
+        if done is not None:  # not any more, should this be interrupted too
+            folder.write_json(folder.result_file, {**done, "complete": False})
+        run_on = EvaluationRun(folder, opened)
+    else:
+        run_on = EvaluationRun(folder)
+    finish(folder, run_on, as_json=as_json, quiet=quiet)

@@ -90,18 +90,19 @@ def numbers(values: Any, dtype: Any = np.float64) -> FloatArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = pa.from_numpy_dtype(dtype)
+    kind = pa.float64() if dtype == np.float64 else pa.from_numpy_dtype(dtype)
     if isinstance(values, list):
         try:
             values = pa.array(values, type=kind)
         except (pa.ArrowException, TypeError, OverflowError):
             return np.array([_number(value) for value in values], dtype=dtype)
-    if pa.types.is_dictionary(values.type):
-        values = values.dictionary_decode()
-    if _is_text(values.type):
-        values = _parsed(values, _NUMBER, kind)
-    elif values.type != kind:
-        values = pc.cast(values, kind, safe=False)
+    if values.type != kind:
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        if _is_text(values.type):
+            values = _parsed(values, _NUMBER, kind)
+        else:
+            values = pc.cast(values, kind, safe=False)
     if values.null_count:
         values = pc.fill_null(values, np.nan)
     array: FloatArray = values.to_numpy(zero_copy_only=False)

@@ -30,7 +30,9 @@ _NAMES = {
 }
 
 
-class Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Columns(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
+):
     """Names of the columns of a table of steps; those not given are found by common names.
 
     Parameters

@@ -19,7 +19,9 @@ from lincat.data.steps import ObservationSpace, Steps
 
 __all__ = ["FileSource", "find_files"]
 
-_FIRST_ROWS = 1024  # from which it is decided what the columns hold
+# Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
+# may have large observations.
+_FIRST_ROWS, _FIRST_TYPED_ROWS = 1024, 64
 _LARGEST_BATCH = 1 << 24  # bytes of observations: less rows at a time where these are large
 
 
@@ -232,7 +234,8 @@ class FileSource:
         for path in self._files:
             table = self._open(path)
             found = find_columns(self._columns, table.names, path)
-            rows = batch_rows if path == STDIN else _FIRST_ROWS
+            rows = _FIRST_TYPED_ROWS if table.typed else _FIRST_ROWS
+            rows = batch_rows if path == STDIN else rows
             chunks = table.chunks(found.needed, rows)
             for chunk in chunks:
                 if chunk.n_rows:

@@ -40,7 +40,7 @@ class Chunk:
     Attributes
     ----------
     columns : dict
-        An Arrow array, or a list of Python values, for each column asked for.
+        An Arrow array, or a list of Python values, for each column asked for (and maybe others).
     n_rows : int
     first : int
         Number of the first row, counted from 1 without a header.
@@ -174,7 +174,7 @@ class _ParquetTable:
         with reading(self._path, "Parquet file"):
             # Threads of Arrow's own would take the core on which the learner runs.
             for batch in self._file.iter_batches(rows, groups, list(needed), use_threads=False):
-                yield _arrow_chunk(batch, needed, at)
+                yield _arrow_chunk(batch, at)
                 at += len(batch)
 
     def close(self) -> None:
@@ -212,7 +212,7 @@ class _ArrowTable:
             for batch in _arrow_batches(reader):
                 for start in range(0, len(batch), rows):
                     piece = batch.slice(start, rows)
-                    yield _arrow_chunk(piece, needed, at)
+                    yield _arrow_chunk(piece, at)
                     at += len(piece)
 
     def close(self) -> None:
@@ -238,8 +238,8 @@ def _arrow_batches(reader: Any) -> Iterator[Any]:
         yield from reader
 
 
-def _arrow_chunk(batch: Any, needed: Sequence[str], at: int) -> Chunk:
-    columns = {name: batch.column(name) for name in needed}
+def _arrow_chunk(batch: Any, at: int) -> Chunk:
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     return Chunk(columns, len(batch), at + 1, at + len(batch) + 1)
 
 

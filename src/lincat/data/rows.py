@@ -172,12 +172,12 @@ class _Checks:
         bad: BoolArray = np.logical_or.reduce([mask for _, mask, _ in self.found])
         return bad
 
-    def error(self, chunk: Chunk, path: str) -> Exception:
-        """Return the error for the first bad row, and the first bad cell in it."""
+    def first(self, chunk: Chunk) -> tuple[str, int, str, str]:
+        """Return the first bad cell of the first bad row: column, row, expected, got."""
         i = int(np.argmax(self.bad_rows()))
         name, _, expected = next(check for check in self.found if check[1][i])
         row = chunk.first + i if chunk.numbers is None else chunk.numbers[i]
-        return bad_row(path, f"{row}, {name}", expected, cells.shown(chunk.columns[name], i))
+        return name, int(row), expected, cells.shown(chunk.columns[name], i)
 
 
 def checked_rows(
@@ -239,7 +239,8 @@ def checked_rows(
     if not checks.found:
         return rows, 0
     if stop:
-        raise checks.error(chunk, path)
+        name, row, expected, got = checks.first(chunk)
+        raise bad_row(path, f"{row}, {name}", expected, got)
     bad = checks.bad_rows()
     return _without(rows, bad), int(bad.sum())
 
@@ -250,7 +251,8 @@ def checked_observations(chunk: Chunk, layout: Layout, path: str) -> Any:
     names = layout.columns.observation
     array = _observation(names, chunk.columns, layout, chunk.n_rows, checks, None)
     if checks.found:
-        raise checks.error(chunk, path)
+        name, row, expected, got = checks.first(chunk)
+        raise fail(f"{path}, row {row}, {name}", expected, got)
     return array
 
 

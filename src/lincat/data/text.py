@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from lincat._typing import IntArray
-from lincat._validation import fail
+from lincat._validation import InvalidInputError, fail
 from lincat.data.readers import Chunk, input_bytes, numbers_without, reading
 
 __all__ = ["CsvTable", "JsonTable", "bad_row"]
@@ -24,9 +24,10 @@ _BLOCK = 1 << 20  # bytes read at a time
 _LONGEST_LINE = 1 << 26
 
 
-def bad_row(path: str, row: int | str, expected: str, got: str) -> Exception:
+def bad_row(path: str, row: int | str, expected: str, got: str) -> InvalidInputError:
     """Return the error for a row that cannot be used."""
-    return fail(f"{path}, row {row}", expected, got, "or leave such rows out: on_bad_rows = skip")
+    remedy = "mend it, or leave such rows out (on_bad_rows = skip)"
+    return fail(f"{path}, row {row}", expected, got, remedy)
 
 
 class CsvTable:
@@ -38,6 +39,7 @@ class CsvTable:
     def __init__(self, path: str, *, stop: bool) -> None:
         self._path, self._stop = path, stop
         self._lost: list[int] = []
+        self._error: Exception | None = None
         with reading(path, "CSV file"):
             self._input = input_bytes(path)
             head = _first_line(self._input, path)
@@ -89,7 +91,8 @@ class CsvTable:
     def _on_lost(self, row: Any) -> str:
         if self._stop:
             got = f"{row.actual_columns}: {row.text[:60]!r}"
-            self._error = bad_row(self._path, row.number, f"{row.expected_columns} cells", got)
+            error = bad_row(self._path, row.number, f"{row.expected_columns} cells", got)
+            self._error = self._error or error
         insort(self._lost, row.number)
         return "skip"
 
@@ -97,7 +100,7 @@ class CsvTable:
         """Give rows their numbers: Arrow's batches do not show where it left rows out."""
         if not self._lost:
             return Chunk(columns, n, at, at + n)
-        if self._stop:
+        if self._error is not None:
             raise self._error
         numbers = numbers_without(at, n, self._lost)
         stop = int(numbers[-1]) + 1 if n else self._lost[-1] + 1
@@ -119,21 +122,29 @@ class JsonTable:
         self._path, self._stop = path, stop
         with reading(path, "file of JSON lines"):
             self._input = input_bytes(path)
-            self._rest = b""
-            line, self._rest = _first_line(self._input, path)
-            while line and not line.strip():
-                line, self._rest = _first_line(self._input, path, self._rest)
-            if not line:
-                raise fail(path, "JSON lines", "an empty file")
-        self._head = line
-        try:
-            first = msgspec.json.decode(line)
-        except msgspec.DecodeError as error:
-            first = error
-        if not isinstance(first, dict):
-            shown = line.strip()[:60].decode(errors="replace")
-            raise fail(f"{path}, row 1", "a JSON object that names the columns", repr(shown))
+            first = self._first_object()
         self.names = list(first)
+
+    def _first_object(self) -> dict[str, Any]:
+        """Return the first line that can be used; what was read stays in _head and _rest."""
+        self._head = self._rest = b""
+        while True:
+            line, self._rest = _first_line(self._input, self._path, self._rest)
+            self._head += line
+            _check_length(self._head, self._path)
+            if not line:
+                raise fail(self._path, "JSON lines", "no object" if self._head else "an empty file")
+            if not line.strip():
+                continue
+            try:
+                first = msgspec.json.decode(line)
+            except (msgspec.DecodeError, UnicodeError):
+                first = None
+            if isinstance(first, dict):
+                return first
+            if self._stop:
+                shown = repr(line.strip()[:60].decode(errors="replace"))
+                raise bad_row(self._path, 1, "a JSON object that names the columns", shown)
 
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
         """Yield chunks of lists of Python values; None where a line has no such key."""

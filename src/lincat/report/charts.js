@@ -38,7 +38,7 @@ function drawRidges(host, chosen, {range, level, threshold, read}) {
   const width = Math.max(host.clientWidth, 240), narrow = width < 620;
   const longest = Math.max(...chosen.map(({name}) => name.length), 0);
   const left = narrow ? 8 : Math.min(170, 26 + 7.2 * longest);
-  const row = narrow ? 66 : chosen.length <= 10 ? 58 : 42, rise = narrow ? 40 : row * 1.2;
+  const row = narrow ? 66 : chosen.length <= 2 ? 110 : chosen.length <= 10 ? 58 : 42, rise = narrow ? 40 : row * 1.2;
   const top = Math.max(rise - row, 0) + 10, height = top + row * chosen.length + 44;
   const plot = frame(host, {
     height, left, right: 14, top, bottom: 42,

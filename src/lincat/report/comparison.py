@@ -99,7 +99,9 @@ def comparison_page(
         learning_curves(data, level),
     ]
     if data["validation"] is not None:
-        kinds = dict.fromkeys(str(run.validation["kind"]) for run in runs if run.validation)
+        kinds = dict.fromkeys(
+            str(run.validation.get("kind") or "fresh returns") for run in runs if run.validation
+        )
         body.append(calibration(data["validation"], {"kind": "; ".join(kinds)}))
     body.append(configuration("", command, versions or {}))
     body.append("</main>")

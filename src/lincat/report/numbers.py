@@ -14,8 +14,10 @@ _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGE, _SMALL = 1e7, 1e-3  # beyond these a power of ten reads better than its digits
 
 
-def show_number(value: float, low: float, high: float) -> str:
+def show_number(value: float, low: float, high: float, *, fine: bool = True) -> str:
     """Return a number as text, with digits to a few hundredths of the range [low, high].
+
+    Tables have ``fine`` numbers; sentences do with a little less.
 
     Examples
     --------
@@ -23,11 +25,12 @@ def show_number(value: float, low: float, high: float) -> str:
     >>> show_number(12.3456, 0.0, 20.0), show_number(-1234567.8, -2e6, 0.0)
     ('12.35', '−1,234,568')
     >>> show_number(1.234e-6, 0.0, 4e-6), show_number(2.5e9, 0.0, 3e9)
-    ('1.23 × 10⁻⁶', '2.50 × 10⁹')
+    ('1.23 × 10⁻⁶', '2.500 × 10⁹')
     """
     size = max(abs(low), abs(high))
     # A quarter of the range is about a standard deviation, which gets three digits.
-    coarse = _magnitude((high - low) / 4.0) if high > low else _magnitude(size)
+    width = (high - low) / (4.0 if fine else 1.0)
+    coarse = _magnitude(width) if high > low else _magnitude(size)
     if value == 0.0 or not _SMALL <= size < _LARGE:
         return _scientific(value, coarse)
     return _signed(value, min(max(0, 2 - coarse), 12))

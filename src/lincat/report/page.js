@@ -30,8 +30,8 @@ function columns() {
     ["q05", "5 % quantile", (law) => quantile(law, 0.05), show],
     ["q50", "Median", (law) => quantile(law, 0.5), show],
     ["q95", "95 % quantile", (law) => quantile(law, 0.95), show],
-    ["cvar", `Mean of the worst ${level}`, (law) => cvar(law, app.level), show],
-    ["below", threshold === null ? "Chance below …" : `Chance below ${showGiven(threshold)}`,
+    ["cvar", `Mean of the worst\u00a0${level}`, (law) => cvar(law, app.level), show],
+    ["below", threshold === null ? "Chance below …" : `Chance below\u00a0${showGiven(threshold)}`,
       (law) => (threshold === null ? null : probabilityBelow(law, threshold)), showShare],
   ];
 }

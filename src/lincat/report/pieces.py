@@ -80,7 +80,7 @@ def laws_sections(series: str, *, static: str, confidence: float | None) -> list
             ("fill", f"the worst {_LEVEL}"),
             ("upright dotted", '<span data-text="threshold"></span>'),
         ),
-        figure("ridges", keys=False),
+        figure("ridges", label="Ridgelines of the return distributions", keys=False),
         note=f"The distribution of the return{which}, each scaled to its own peak.",
         name="ridges-section",
     )
@@ -92,7 +92,7 @@ def laws_sections(series: str, *, static: str, confidence: float | None) -> list
         )
     cdf = section(
         "Chance to end at or below a return",
-        figure("cdf"),
+        figure("cdf", label="Chance to end at or below a return"),
         note=f"Point at the chart, or use the arrow keys, to read off chances{which}.{bands}",
         name="cdf-section",
     )
@@ -172,7 +172,9 @@ def calibration(shown: Mapping[str, Any] | None, validation: Mapping[str, Any]) 
         if first.get("low") is not None and first.get("high") is not None:
             entries.append(("greyfill", f"where it can lie by chance, {sure} (DKW)"))
         parts.append(f"<div><h3>Predicted and {truth} chance to end at or below</h3>")
-        parts.append(f"{legend(*entries)}{figure('compared')}</div>")
+        parts.append(
+            legend(*entries) + figure("compared", label=f"Predicted and {truth}") + "</div>"
+        )
     parts.append(
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of scores">'
         '<table id="scores"></table></div>'

@@ -61,8 +61,8 @@ def summary_sentence(
     >>> from lincat.report.sentences import summary_sentence
     >>> dist = ReturnDistribution(np.linspace(0.005, 0.995, 100), Grid(0.0, 20.0, intervals=100))
     >>> summary_sentence(dist)
-    'From the start state the mean return is 10.00, but one run in twenty ends below 1.00, and those
-    average 0.50.'
+    'From the start state the mean return is 10.0, but one run in twenty ends below 1.0, and those
+    average 0.5.'
     """
     level = float(check_levels(level, "level", zero=False))
     law = dist[[state]]
@@ -70,7 +70,7 @@ def summary_sentence(
     ends = visible_range(law)
 
     def show(value: float) -> str:
-        return show_number(value, *ends)
+        return show_number(value, *ends, fine=False)
 
     mean, quantile = float(law.mean()[0]), float(proper.quantile(level)[0])
     tail = show(float(proper.cvar(level)[0]))
@@ -137,7 +137,7 @@ def trust_sentence(
         if levels and not (w1 is not None and "exact" in kind.lower()):
             key, nominal = min(levels.items(), key=lambda item: abs(item[1] - 0.8))
             verdict = f"{show_level(nominal)} intervals held {show_share(total[key])} of them"
-            if abs(total[key] - nominal) > max(0.05, 2.0 * total.get(f"{key}_se", 0.0)):
+            if abs(total[key] - nominal) > max(0.0501, 2.0 * total.get(f"{key}_se", 0.0)):
                 verdict += f", so these are too {'narrow' if total[key] < nominal else 'wide'}"
         elif w1 is not None:
             share = show_share(w1 / width)
@@ -164,22 +164,26 @@ def comparison_sentence(
     >>> grid = Grid(0.0, 10.0, intervals=2)
     >>> bold, careful = ReturnDistribution([0.4, 0.4], grid), ReturnDistribution([0.0, 1.0], grid)
     >>> comparison_sentence(["bold", "careful"], [bold, careful], "start")
-    'From the start state run bold has the highest mean return, 6.00, but the worst 5 % of runs do
-    best under run careful, where they average 5.00.'
+    'From the start state run bold has the highest mean return, 6.0, but the worst 5 % of runs do
+    best under run careful, where they average 5.0.'
     """
     ends = visible_range(*laws)
+
+    def show(value: float) -> str:
+        return show_number(value, *ends, fine=False)
+
     means = [float(dist.mean()[0]) for dist in laws]
     tails = [float(dist[[0]].proper().cvar(level)[0]) for dist in laws]
     best, safest = int(np.argmax(means)), int(np.argmax(tails))
     start = f"From {place(name)} run {runs[best]} has the highest mean return"
     if best == safest:
         return (
-            f"{start}, {show_number(means[best], *ends)}, and the best average over the worst "
-            f"{show_level(level)} of runs, {show_number(tails[best], *ends)}."
+            f"{start}, {show(means[best])}, and the best average over the worst "
+            f"{show_level(level)} of runs, {show(tails[best])}."
         )
     return (
-        f"{start}, {show_number(means[best], *ends)}, but the worst {show_level(level)} of runs "
-        f"do best under run {runs[safest]}, where they average {show_number(tails[safest], *ends)}."
+        f"{start}, {show(means[best])}, but the worst {show_level(level)} of runs "
+        f"do best under run {runs[safest]}, where they average {show(tails[safest])}."
     )
 
 

@@ -84,10 +84,12 @@ def section(heading: str, *parts: str, note: str = "", kind: str = "", name: str
     )
 
 
-def figure(name: str, *, heading: str = "", below: str = "", keys: bool = True) -> str:
+def figure(
+    name: str, *, heading: str = "", label: str = "", below: str = "", keys: bool = True
+) -> str:
     """Return the place of a chart, with a heading above and a line of HTML below it."""
     above = f"<h3>{escape(heading)}</h3>" if heading else ""
-    label = f"{heading or name}; the arrow keys read off values" if keys else heading or name
+    label = (label or heading) + ("; the arrow keys read off values" if keys else "")
     under = f'<p class="under-chart">{below}</p>' if below else ""
     return (
         f'<div>{above}<div class="chart" id="{name}" role="group" '

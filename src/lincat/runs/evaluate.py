@@ -32,7 +32,7 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.prefetch import prefetched
 from lincat.runs.results import result_of, warnings_of
-from lincat.runs.sources import open_source
+from lincat.runs.sources import Opened, open_source
 from lincat.runs.states import ShownStates, choose_states, start_observations
 from lincat.runs.stream import HoldOut, in_multiples, limited
 from lincat.runs.trust import check_model, held_out_rows
@@ -67,15 +67,17 @@ class EvaluationRun:
     Parameters
     ----------
     folder : RunFolder
+    opened : Opened, optional
+        The source that its configuration names, if it is open.
     """
 
-    def __init__(self, folder: RunFolder) -> None:
+    def __init__(self, folder: RunFolder, opened: Opened | None = None) -> None:
         self.folder = folder
         self.config = folder.config
         self.notes: list[str] = []
         self._stop = threading.Event()
-        self._opened = open_source(self.config)
-        self._seconds = 0.0
+        self._opened = open_source(self.config) if opened is None else opened
+        self.seconds = 0.0
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
@@ -103,7 +105,7 @@ class EvaluationRun:
         with closing(prefetched(map(self.model.transitions, batches), stop=self._stop)) as reader:
             for done in self._learn(reader):
                 yield Progress("learning", done, total)
-        self.curves.record(self._seconds, last=True)
+        self.curves.record(self.seconds, last=True)
         self._keep()
         yield Progress("checking", done, total)
         self._conclude(None if self._stop.is_set() else held.kept)
@@ -114,12 +116,12 @@ class EvaluationRun:
         learner = self.model.learner
         learner._warned_ = True  # of mass off the grid: said with everything else, at the end
         begun = kept = time.perf_counter()
-        before = self._seconds
+        before = self.seconds
         for transitions in reader:
             learner.partial_fit(transitions, batch_size=self.config.batch_size)
             now = time.perf_counter()
-            self._seconds = before + now - begun
-            self.curves.record(self._seconds)
+            self.seconds = before + now - begun
+            self.curves.record(self.seconds)
             if now - kept > _SECONDS_BETWEEN_CHECKPOINTS and learner.n_seen_ > 0:
                 self._keep()
                 kept = time.perf_counter()
@@ -143,7 +145,7 @@ class EvaluationRun:
             "learner": type(model.learner).__name__,
             "gamma": opened.gamma,
             "transitions": model.learner.n_seen_,
-            "seconds": self._seconds,
+            "seconds": self.seconds,
             "notes": self.notes,
             "warnings": warnings_of(model, config, opened.source.skipped_rows),
             **result_of(model, self.curves, checked),
@@ -162,7 +164,7 @@ class EvaluationRun:
         self.model = Model.read(checkpoint, trust_code=True)
         self.shown = ShownStates.from_dict(self.folder.read_states())
         progress = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))
-        self._seconds, self.notes = progress["seconds"], progress["notes"]
+        self.seconds, self.notes = progress["seconds"], progress["notes"]
         done: int = self.model.learner.n_seen_
         self.curves = Curves.read(checkpoint, self.folder, self.model, self.shown)
         return done
@@ -240,7 +242,7 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
-        progress = {"seconds": self._seconds, "notes": self.notes}
+        progress = {"seconds": self.seconds, "notes": self.notes}
         files = {
             "model.safetensors": learner_bytes(self.model.learner),
             "features.safetensors": features_bytes(self.model.features),

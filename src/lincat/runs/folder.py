@@ -20,12 +20,15 @@ import os
 import platform
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from lincat._files import new_folder, write_atomically
 from lincat._validation import fail
+from lincat.learners.divergence import DivergenceError
 from lincat.runs.config import EvaluationConfig, config_to_toml, read_config
 
 __all__ = ["RunFolder"]
@@ -72,6 +75,19 @@ class RunFolder:
             got = "no config.toml in it" if path.is_dir() else "no such folder"
             raise fail(str(path), "the folder of a run, as lincat evaluate writes it", got)
         return folder
+
+    @contextmanager
+    def kept_if_learned(self) -> Iterator[None]:
+        """Take a new folder back if the run in it fails before anything was learned.
+
+        A run that diverged is kept: it shows how.
+        """
+        try:
+            yield
+        except Exception as error:
+            if not isinstance(error, DivergenceError) and self.last_checkpoint() is None:
+                self.discard()
+            raise
 
     def discard(self) -> None:
         """Take back a folder in which nothing was learned."""

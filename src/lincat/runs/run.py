@@ -16,6 +16,7 @@ from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.evaluate import EvaluationRun
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
+from lincat.runs.sources import open_source
 
 __all__ = ["Run", "evaluate", "read_run"]
 
@@ -111,9 +112,11 @@ def evaluate(
     """
     paths = [source] if isinstance(source, str | Path) else source
     config = config_from_dict({"source": [str(path) for path in paths], **options}, "evaluate")
+    opened = open_source(config)  # before anything is written or, with force, cleared
     folder = RunFolder.create(Path(out), config, force=force)
-    for _ in EvaluationRun(folder).run():
-        pass
+    with folder.kept_if_learned():
+        for _ in EvaluationRun(folder, opened).run():
+            pass
     return Run(folder, trust_code=True)
 
 

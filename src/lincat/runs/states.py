@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -131,8 +132,11 @@ def _cluster_points(seen: Any, n_states: int, rng: np.random.Generator) -> list[
         return list(distinct)
     points = np.asarray(seen[take], dtype=np.float64)
     scaled = points / _scale(points)
-    # An empty cluster is not worth a warning: it is left out below.
-    centres, label = kmeans2(scaled, scaled[_spread_out(scaled, n_states, rng)], minit="matrix")
+    first = scaled[_spread_out(scaled, n_states, rng)]
+    with warnings.catch_warnings():
+        # An empty cluster is not worth one: it is left out below.
+        warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
+        centres, label = kmeans2(scaled, first, minit="matrix")
     order = np.argsort(-np.bincount(label, minlength=n_states), kind="stable")
     nearest = [
         int(np.argmin(((scaled - centres[c]) ** 2).sum(axis=1)))

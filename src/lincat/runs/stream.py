@@ -57,14 +57,13 @@ class HoldOut:
 
 
 def limited(batches: Iterable[Steps], steps: int | None) -> Iterator[Steps]:
-    """Yield at most so many steps; all of them for None."""
+    """Yield at most so many steps, and read no further; all of them for None."""
+    if steps is None:
+        yield from batches
+        return
     left = steps
-    for batch in batches:
-        if left is None:
-            yield batch
-            continue
-        if left <= 0:
-            return
+    source = iter(batches)
+    while left > 0 and (batch := next(source, None)) is not None:
         yield batch[:left]
         left -= len(batch)
 

@@ -1,0 +1,125 @@
+"""``lincat evaluate`` on a large log, against the bare kernel on the same sizes in memory."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from lincat.bench import ours
+from lincat.bench.cases import GAMMA, Case, draw
+from lincat.bench.memory import resident
+from lincat.bench.results import Bar, Result
+from lincat.bench.settings import Settings
+from lincat.runs.config import EvaluationConfig
+from lincat.runs.evaluate import EvaluationRun
+from lincat.runs.folder import RunFolder
+
+__all__ = ["section"]
+
+_WIDTH, _K = 16, 50  # 16 numbers and the intercept: 17 features
+_WARM_UP = 0.2  # of the log, before memory is looked at
+_BLOCK = 500_000  # rows written at a time
+
+
+def section(settings: Settings, progress: Callable[[str], None]) -> Result:
+    """Learn from a Parquet log of 10^7 rows, in both of its forms."""
+    rows = 20_000 if settings.quick else 10_000_000
+    kernel = _kernel_rate(settings)
+    table: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory() as place:
+        for form in ("episode rows", "transition rows"):
+            progress(f"{form}: writing {rows:,}")
+            log = Path(place) / "log.parquet"
+            _write(log, rows, form, settings.seed)
+            progress(f"{form}: learning")
+            whole, rate, growth = _learn(log, Path(place) / form)
+            table.append(
+                {
+                    "case": form,
+                    "GB": log.stat().st_size / 1e9,
+                    "million a second": rate / 1e6,
+                    "of the kernel": rate / kernel,
+                    "of the kernel, start and end included": rows / whole / kernel,
+                    "growth, MB": growth,
+                }
+            )
+            log.unlink()
+    shares = [(row["of the kernel"], row["case"]) for row in table]
+    growths = [(row["growth, MB"], row["case"]) for row in table]
+    bars = [
+        Bar("lincat evaluate, share of the kernel's throughput", *_worst(shares, min, ">=", 0.6)),
+        Bar("growth of memory over the run, MB", *_worst(growths, max, "<=", 16.0)),
+    ]
+    note = (
+        f"The kernel alone, in memory, with the sums of tail averaging: {kernel / 1e6:.3g} million "
+        "transitions a second. The run reads, checks, standardises and learns; its throughput is "
+        "that of the loop, from the first batch to the last."
+    )
+    title = f"lincat evaluate on {rows:,} rows of Parquet (d = {_WIDTH + 1}, K = {_K})"
+    return Result(title, table, bars, [note])
+
+
+def _worst(
+    pairs: list[tuple[float, str]], choose: Callable[..., Any], relation: str, limit: float
+) -> tuple[float, str, float, str]:
+    value, where = choose(pairs)
+    return value, relation, limit, where
+
+
+def _kernel_rate(settings: Settings) -> float:
+    """Transitions a second of the loop that the run calls."""
+    count = 2_000 if settings.quick else 200_000
+    data = draw(Case("dense", _WIDTH + 1, _K), count, settings.seed)
+    contender = ours.kernel(data, averaging=True)
+    contender.run()  # compiles
+    seconds = []
+    for _ in range(max(settings.rounds, 3)):
+        start = time.perf_counter()
+        contender.run()
+        seconds.append(time.perf_counter() - start)
+    return count / median(seconds)
+
+
+def _write(path: Path, rows: int, form: str, seed: int) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    rng = np.random.default_rng(seed)
+    writer = None
+    for begin in range(0, rows, _BLOCK):
+        n = min(_BLOCK, rows - begin)
+        seen = rng.normal(size=(n + 1, _WIDTH))
+        columns: dict[str, Any] = {f"obs_{j}": seen[:-1, j] for j in range(_WIDTH)}
+        if form == "transition rows":
+            columns |= {f"next_obs_{j}": seen[1:, j] for j in range(_WIDTH)}
+            columns["terminated"] = np.zeros(n, dtype=bool)
+        else:
+            columns["episode"] = np.arange(begin, begin + n) // 200
+        columns["reward"] = np.tanh(seen[:-1, 0]) + 0.3 * rng.random(n)
+        table = pyarrow.table(columns)
+        writer = writer or pyarrow.parquet.ParquetWriter(path, table.schema)
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+
+
+def _learn(log: Path, folder: Path) -> tuple[float, float, float]:
+    """Return the seconds of the whole run, transitions a second, and growth of memory in MB."""
+    config = EvaluationConfig(
+        source=[str(log)], gamma=GAMMA, features="scaling", intervals=_K, low=-11.0, high=14.0
+    )
+    start = time.perf_counter()
+    run = EvaluationRun(RunFolder.create(folder, config))
+    before = most = 0.0
+    for state in run.run():
+        if state.doing == "learning" and state.transitions > _WARM_UP * (state.total or 1):
+            now = resident()
+            before = before or now
+            most = max(most, now)
+    return time.perf_counter() - start, state.transitions / run.seconds, most - before

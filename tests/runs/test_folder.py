@@ -1,0 +1,218 @@
+"""The run folder: what is refused, what is cleared, what survives, what is pruned."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import lincat
+from lincat.runs.config import EvaluationConfig
+from lincat.runs.folder import RunFolder
+
+CONFIG = EvaluationConfig(source=["paper"], steps=2000)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return RunFolder.create(tmp_path / "run", CONFIG)
+
+
+def names(path):
+    return sorted(p.name for p in path.iterdir())
+
+
+def test_a_new_folder_holds_the_settings_and_versions(folder):
+    assert names(folder.path) == ["checkpoints", "config.toml", "versions.json"]
+    assert folder.config == CONFIG
+    assert folder.versions["lincat"] == lincat.__version__
+    assert {"python", "platform", "numpy", "numba", "pyarrow", "gymnasium"} <= set(folder.versions)
+    assert not folder.finished
+    assert folder.last_checkpoint() is None
+    assert folder.metrics() == []
+    assert RunFolder.open(folder.path).config == CONFIG
+
+
+def test_a_folder_with_files_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(lincat.InvalidInputError, match="--out: expected a new or empty folder"):
+        RunFolder.create(tmp_path, CONFIG)
+    assert names(tmp_path) == ["thesis.tex"]
+
+
+def test_a_run_is_refused_and_left_alone(folder):
+    folder.append_metrics({"transitions": 1})
+    with pytest.raises(lincat.InvalidInputError, match="--force"):
+        RunFolder.create(folder.path, EvaluationConfig(source=["other"]))
+    assert folder.config == CONFIG
+    assert len(folder.metrics()) == 1
+
+
+def full(folder):
+    """Everything that a run writes, and some that it does not."""
+    folder.write_checkpoint(5, {"model.safetensors": b"x"})
+    folder.append_metrics({"transitions": 5})
+    for file in (folder.states_file, folder.result_file):
+        folder.write_json(file, {})
+    for file in (folder.model_file, folder.features_file, folder.report_file):
+        file.write_bytes(b"x")
+    (folder.path / "notes.txt").write_text("mine")
+    (folder.path / "checkpoints" / "best").mkdir()
+    (folder.path / "checkpoints" / "best" / "net.pt").write_text("mine")
+    (folder.path / "checkpoints" / "5").mkdir()
+
+
+MINE = ["checkpoints", "checkpoints/5", "checkpoints/best", "checkpoints/best/net.pt", "notes.txt"]
+
+
+def everything(path):
+    return sorted(str(p.relative_to(path)) for p in path.rglob("*"))
+
+
+def test_force_clears_what_runs_write_and_nothing_else(folder):
+    full(folder)
+    other = EvaluationConfig(source=["uniform_coin"])
+    new = RunFolder.create(folder.path, other, force=True)
+    assert everything(folder.path) == sorted([*MINE, "config.toml", "versions.json"])
+    assert new.config == other
+    assert new.last_checkpoint() is None
+    assert not new.finished
+
+
+def test_force_leaves_no_checkpoint_of_a_run_that_lost_its_settings(folder):
+    folder.write_checkpoint(5, {"a": b"x"})
+    folder.config_file.unlink()
+    assert RunFolder.create(folder.path, CONFIG, force=True).last_checkpoint() is None
+
+
+def test_discarding_leaves_what_is_not_ours(folder):
+    full(folder)
+    folder.discard()
+    assert everything(folder.path) == MINE
+
+
+def test_discarding_a_new_run_leaves_nothing(folder):
+    folder.discard()
+    assert not folder.path.exists()
+
+
+def test_a_run_that_fails_is_discarded_unless_something_was_learned(tmp_path):
+    def failing(error, checkpoint):
+        folder = RunFolder.create(tmp_path / "fails", CONFIG, force=True)
+        if checkpoint:
+            folder.write_checkpoint(7, {})
+        with pytest.raises(type(error)), folder.kept_if_learned():
+            raise error
+        return folder.path.exists()
+
+    assert not failing(lincat.InvalidInputError("bad row"), checkpoint=False)
+    assert not failing(RuntimeError("broken environment"), checkpoint=False)
+    assert failing(lincat.InvalidInputError("bad row"), checkpoint=True)
+    assert failing(lincat.DivergenceError(1, 1.0, 1.0, 1.0), checkpoint=False)
+
+
+@pytest.mark.parametrize("place", ["/proc/nowhere/run", "{file}/run", "{file}", "/dev/null/run"])
+def test_a_place_that_cannot_be_written_is_one_line(tmp_path, place):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(lincat.InvalidInputError, match="--out: expected a folder that can be"):
+        RunFolder.create(Path(place.format(file=file)), CONFIG)
+    with pytest.raises(lincat.InvalidInputError, match="--out: expected"):
+        RunFolder.create(Path(place.format(file=file)), CONFIG, force=True)
+    assert file.read_text() == "mine"
+
+
+def test_a_full_disk_is_one_line(tmp_path, monkeypatch):
+    def full_disk(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lincat.runs.folder.write_atomically", full_disk)
+    with pytest.raises(lincat.InvalidInputError, match=r"--out: .* \(No space left on device\)"):
+        RunFolder.create(tmp_path / "run", CONFIG)
+
+
+@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir()])
+def test_opening_what_is_no_run_is_one_line(tmp_path, make):
+    make(tmp_path / "run")
+    with pytest.raises(lincat.InvalidInputError, match="expected the folder of a run"):
+        RunFolder.open(tmp_path / "run")
+
+
+# ------------------------------------------------------------------------------------- metrics
+
+
+def test_metrics_are_rows_in_order(folder):
+    for n in (1, 2, 3):
+        folder.append_metrics({"transitions": n})
+    folder.forget_metrics_after(2)
+    assert [row["transitions"] for row in folder.metrics()] == [1, 2]
+    folder.forget_metrics()
+    folder.forget_metrics()
+    assert folder.metrics() == []
+
+
+def test_a_last_row_that_was_cut_off_is_forgotten(folder):
+    folder.append_metrics({"transitions": 1})
+    with folder.metrics_file.open("a") as file:
+        file.write('{"transitions": 2, "mea')
+    assert [row["transitions"] for row in folder.metrics()] == [1]
+    folder.forget_metrics_after(10)
+    folder.append_metrics({"transitions": 3})
+    assert [row["transitions"] for row in folder.metrics()] == [1, 3]
+
+
+# --------------------------------------------------------------------------------- checkpoints
+
+
+def test_the_newest_two_checkpoints_are_kept(folder):
+    for n in (9, 100, 1_000_000, 20):
+        folder.write_checkpoint(n, {"a": str(n).encode()})
+    kept = names(folder.path / "checkpoints")
+    assert kept == ["000000000100", "000001000000"]
+    assert (folder.last_checkpoint() / "a").read_text() == "1000000"
+
+
+def test_a_checkpoint_is_replaced_whole(folder):
+    folder.write_checkpoint(5, {"a": b"old", "b": b"old"})
+    folder.write_checkpoint(5, {"a": b"new"})
+    assert names(folder.last_checkpoint()) == ["a"]
+    assert (folder.last_checkpoint() / "a").read_bytes() == b"new"
+
+
+def test_a_checkpoint_that_was_not_finished_does_not_count(folder, monkeypatch):
+    folder.write_checkpoint(5, {"a": b"x"})
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("lincat.runs.folder.os.replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            folder.write_checkpoint(6, {"a": b"y"})
+    assert folder.last_checkpoint().name.endswith("005")
+    folder.write_checkpoint(6, {"a": b"z"})
+    assert (folder.last_checkpoint() / "a").read_bytes() == b"z"
+
+
+# -------------------------------------------------------------------------------------- result
+
+
+def test_no_result_says_how_to_get_one(folder):
+    with pytest.raises(lincat.InvalidInputError, match=r"lincat resume .* goes on with it"):
+        folder.result()
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b""])
+def test_a_broken_result_is_one_line(folder, content):
+    folder.result_file.write_bytes(content)
+    with pytest.raises(lincat.InvalidInputError, match=r"result\.json: expected a file of a run"):
+        folder.result()
+    with pytest.raises(lincat.InvalidInputError, match=r"states\.json"):
+        folder.read_states()
+
+
+def test_no_nan_is_ever_written(folder):
+    with pytest.raises(ValueError, match="Out of range float"):
+        folder.write_json(folder.result_file, {"mean": float("nan")})
+    assert not folder.finished
+    folder.write_json(folder.result_file, {"mean": 1.0})
+    assert json.loads(folder.result_file.read_text()) == {"mean": 1.0}
