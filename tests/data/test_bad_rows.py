@@ -340,7 +340,9 @@ def test_types_of_no_use(tmp_path, role):
 
 
 def test_standard_input_needs_a_format_that_streams():
-    with pytest.raises(InvalidInputError, match=r"-: expected a file .*, got standard input"):
+    with pytest.raises(
+        InvalidInputError, match=r"standard input: expected a file .*, got no format"
+    ):
         FileSource("-")
     with pytest.raises(InvalidInputError, match="standard input: expected a stream, got Parquet"):
         FileSource("-", format="parquet")

@@ -149,6 +149,21 @@ def test_episodes_go_on_in_the_next_file(tmp_path, record, batch_rows, cuts):
         assert_same(all_steps(FileSource(files, batch_rows=batch_rows)), expected)
 
 
+@pytest.mark.parametrize("batch_rows", [1, 2, 10])
+def test_a_truncated_column_tells_which_episodes_did_not_end(tmp_path, batch_rows):
+    columns = {
+        "s": [0, 1, 2, 3, 4, 5],
+        "episode": [0, 0, 1, 1, 2, 2],
+        "reward": [1.0] * 6,
+        "truncated": [False, True, False, False, False, True],
+    }
+    file = write(tmp_path / "log", columns, "parquet")
+    steps = all_steps(FileSource(file, batch_rows=batch_rows))
+    assert steps.observation.tolist() == [0, 2, 3, 4]
+    assert steps.terminated.tolist() == [False, False, True, False]
+    assert steps.truncated.tolist() == [True, False, False, True]
+
+
 def test_points_of_an_episode_are_not_copied(tmp_path):
     n = 100
     table = {"obs_0": np.arange(n) / 2, "obs_1": np.zeros(n), "reward": np.ones(n)}

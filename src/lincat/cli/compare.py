@@ -54,7 +54,7 @@ def compare(
       lincat compare runs/careful runs/bold --below 0 --out comparison.html
     """
     from lincat._files import write_atomically
-    from lincat.cli.run_page import curve_rows, validation_of
+    from lincat.cli.run_page import curve_rows, short_scores, validation_of
     from lincat.report.comparison import ComparedRun, comparison_page
     from lincat.report.tables import rich_table, summary_rows
     from lincat.runs.folder import RunFolder
@@ -67,11 +67,12 @@ def compare(
     shown = ShownStates.from_dict(folders[0].read_states())
     laws = [_law(folder, shown, trust_code) for folder in folders]
     names = _names(runs)
+    tables = [summary_rows(law, shown.names, level=level, threshold=below) for law in laws]
+    columns = max((table[0] for table in tables), key=len)  # only signed laws have the last one
     rows = [
-        {"state": row["state"], "run": name, **{k: v for k, v in row.items() if k != "state"}}
-        for state in range(len(shown.names))
-        for name, law in zip(names, laws, strict=True)
-        for row in summary_rows(law[[state]], [shown.names[state]], level=level, threshold=below)
+        {"state": state, "run": name, **{k: table[i].get(k, 0.0) for k in columns if k != "state"}}
+        for i, state in enumerate(shown.names)
+        for name, table in zip(names, tables, strict=True)
     ]
     checks = [validation_of(result) for result in results]
     if out is not None:
@@ -101,7 +102,7 @@ def compare(
         )
         write_atomically(out, page)
     scores = [
-        {"run": name, **check["rows"][0]}
+        {"run": name, **short_scores(check["rows"])}
         for name, check in zip(names, checks, strict=True)
         if check is not None
     ]

@@ -221,6 +221,7 @@ def _default_folder(settings: EvaluationConfig) -> Path:
 
 
 def _show(summary: dict[str, Any], *, notes: list[str]) -> None:
+    from lincat.cli.run_page import short_scores
     from lincat.report.tables import rich_table
 
     console = terminal()
@@ -228,7 +229,7 @@ def _show(summary: dict[str, Any], *, notes: list[str]) -> None:
         console.print(note, style="dim", soft_wrap=True)
     console.print(rich_table(summary["states"]))
     if summary["validation"]:
-        console.print(rich_table(summary["validation"][:1]))
+        console.print(rich_table([short_scores(summary["validation"])]))
     for text in summary["warnings"]:
         click.echo(f"Warning: {text}", err=True)
     console.print(

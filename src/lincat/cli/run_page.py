@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from lincat.report.evaluation import Evaluation
     from lincat.runs.folder import RunFolder
 
-__all__ = ["curve_rows", "evaluation_of", "law_of", "summary_of", "validation_of", "write_page"]
+__all__ = [
+    "curve_rows",
+    "evaluation_of",
+    "law_of",
+    "short_scores",
+    "summary_of",
+    "validation_of",
+    "write_page",
+]
 
 
 def law_of(result: dict[str, Any]) -> ReturnDistribution:
@@ -81,42 +89,20 @@ def validation_of(result: dict[str, Any]) -> dict[str, Any] | None:
     import msgspec
 
     from lincat.inference.results import Validation
+    from lincat.report.validation import validation_data
 
     found = result["validation"]
     if found is None:
         return None
-    validation = msgspec.convert(found["scores"], Validation)
-    rows = [
-        {
-            "group": row["group"],
-            "states": row["n_states"],
-            "returns": row["n_returns"],
-            "w1": row["w1"],
-            "crps": row["crps"],
-            "mean_error": row["mean_error"],
-            **{
-                key: value
-                for key, value in row.items()
-                if key.startswith("coverage_") and not key.endswith("_se")
-            },
-        }
-        for row in validation.rows()
-    ]
-    return {
-        "kind": found["kind"],
-        "rows": rows,
-        "pit": {group.group: list(group.pit) for group in validation.groups},
-        "comparison": {
-            group.group: {
-                "atoms": list(validation.atoms),
-                "predicted": list(group.predicted_cdf),
-                "empirical": list(group.empirical_cdf),
-                "low": list(group.empirical_low),
-                "high": list(group.empirical_high),
-            }
-            for group in validation.groups
-        },
-    }
+    return validation_data(msgspec.convert(found["scores"], Validation), found["kind"])
+
+
+def short_scores(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what fits on a terminal of how all states together did."""
+    row = rows[0]
+    shown = ("n_states", "n_returns", "w1", "crps", "skill", "mean_error")
+    coverage = [k for k in row if k.startswith("coverage_") and not k.endswith("_se")]
+    return {key: row[key] for key in (*shown, *coverage, "below_tail")}
 
 
 def write_page(folder: RunFolder) -> Evaluation:

@@ -185,8 +185,7 @@ def texts(values: Any) -> tuple[Any, BoolArray | None]:
     import pyarrow as pa
 
     if isinstance(values, list):
-        array = np.empty(len(values), dtype=object)
-        array[:] = values
+        array = np.fromiter(values, dtype=object, count=len(values))
         bad = np.array([not isinstance(value, str) for value in values], dtype=bool)
     else:
         if pa.types.is_dictionary(values.type):

@@ -6,6 +6,7 @@ whether the record breaks off after a row shows only in the next one.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,7 @@ class EpisodeRows:
         self._last: Rows | None = None  # the one row whose successor is not known yet
         self._held: Steps | None = None
         self._leads_on = False  # whether the last step held leads to the row in _last
-        self._recent: dict[Any, None] = {}
+        self._recent: OrderedDict[Any, None] = OrderedDict()
 
     def add(self, rows: Rows, *, new_file: bool) -> Steps | None:
         """Take some rows (at least one); return the steps of those before."""
@@ -102,10 +103,7 @@ class EpisodeRows:
         border = new_file and last is not None
         differs = self._new_episodes(whole, gap, border)
         breaks = differs | gap
-        terminal = self._terminal(
-            None if whole.terminated is None else whole.terminated[:-1],
-            differs & ~gap if whole.episode is not None else np.zeros(pairs, dtype=bool),
-        )
+        terminal = self._terminal(whole, slice(-1), differs & ~gap)
         cut = breaks & ~terminal
         if whole.truncated is not None:
             cut |= whole.truncated[:-1] & ~terminal
@@ -123,8 +121,7 @@ class EpisodeRows:
         if row is None:
             return []
         steps = []
-        ended = np.array([row.episode is not None and not gap])
-        terminal = self._terminal(row.terminated, ended)
+        terminal = self._terminal(row, slice(None), np.array([not gap]))
         if self._held is not None:
             if self._leads_on and not terminal[0]:
                 self._held.truncated[-1] = True
@@ -135,11 +132,13 @@ class EpisodeRows:
             steps.append(Steps(*columns, row.discount, row.weight))
         return [batch for batch in steps if len(batch)]
 
-    def _terminal(self, terminated: BoolArray | None, ended: BoolArray) -> BoolArray:
+    def _terminal(self, rows: Rows, part: slice, ended: BoolArray) -> BoolArray:
         """Where an episode ends for good; ``ended`` is where its last row is known to be."""
-        if terminated is not None:
-            return terminated
-        return ended if self._ends == "terminated" else np.zeros(len(ended), dtype=bool)
+        if rows.terminated is not None:
+            return rows.terminated[part]
+        if rows.episode is None or self._ends == "truncated":
+            return np.zeros(len(ended), dtype=bool)
+        return ended if rows.truncated is None else ended & ~rows.truncated[part]
 
     def _new_episodes(self, rows: Rows, gap: BoolArray, border: bool) -> BoolArray:
         """Whether the second row of each pair begins an episode; marks gaps of the step count."""
@@ -163,7 +162,7 @@ class EpisodeRows:
             if after in self._recent:
                 raise _disorder(rows, i + 1, "the rows of an episode together", f"{after} again")
             if len(self._recent) > _REMEMBERED:
-                del self._recent[next(iter(self._recent))]
+                self._recent.popitem(last=False)
         return differs
 
     def _check_order(self, rows: Rows, wrong: BoolArray, gap: BoolArray) -> None:

@@ -10,10 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from lincat._typing import BoolArray, IntArray
 from lincat._validation import check_choice, check_integer, fail
 from lincat.data.columns import Columns, find_columns
 from lincat.data.episodes import EpisodeRows, TransitionRows
-from lincat.data.readers import FORMATS, STDIN, Chunk, Table, format_of, open_table, reading
+from lincat.data.readers import (
+    FORMATS,
+    STDIN,
+    Chunk,
+    Table,
+    format_of,
+    name_of,
+    open_table,
+    reading,
+)
 from lincat.data.rows import Layout, Rows, check_types, checked_rows, find_layout
 from lincat.data.steps import ObservationSpace, Steps
 
@@ -31,14 +41,15 @@ class FileSource:
     A row is either a *transition* (observation, reward, next observation, terminated), or, without
     a column for next observations, a row of an *episode* (episode, step, observation, reward),
     whose next observation is in the next row. The rows of an episode are together and in order of
-    their steps. The reward of a row is the one for leaving its observation.
+    their steps. The reward of a row is the one for leaving its observation. Transitions without a
+    terminated column never end an episode.
 
     The last row of an episode needs no next observation if the episode has terminated; otherwise it
     only serves as the next observation of the row before, which is marked truncated, and its reward
-    is not used. A terminated column says which it is, and without one ``episode_end``. Rows without
-    an episode column are one trajectory, broken where the step does not count on and at the end of
-    each file. (After a terminated step ``next_observation`` is that of whatever row comes next; no
-    learner looks at it.)
+    is not used. A terminated column says which it is, and without one ``episode_end``; a truncated
+    column may say more. Rows without an episode column are one trajectory, broken where the step
+    does not count on and at the end of each file. (After a terminated step ``next_observation`` is
+    that of whatever row comes next; no learner looks at it.)
 
     Parameters
     ----------
@@ -99,7 +110,7 @@ class FileSource:
     def description(self) -> str:
         """The file, or how many of them."""
         if len(self._files) == 1:
-            return "standard input" if self._files[0] == STDIN else self._files[0]
+            return name_of(self._files[0])
         return f"{len(self._files)} {self._format} files, {self._files[0]} to {self._files[-1]}"
 
     @property
@@ -157,11 +168,8 @@ class FileSource:
                 read = chunk.stop - 1
                 last = chunk.first - 1 if last is None else last
                 if rows is not None and len(rows):
-                    before = np.diff(rows.numbers, prepend=last) != 1
-                    before[0] |= gap
-                    steps = form.add(
-                        replace(rows, gap=before if before.any() else None), new_file=new_file
-                    )
+                    rows = replace(rows, gap=_gaps(rows.numbers, last, gap))
+                    steps = form.add(rows, new_file=new_file)
                     last, gap, new_file = int(rows.numbers[-1]), False, False
                     if steps is not None and len(steps):
                         yield steps
@@ -177,7 +185,7 @@ class FileSource:
         rows, bad = checked_rows(
             chunk,
             self._layout,
-            path,
+            name_of(path),
             stop=self._stop,
             with_room=self._layout.columns.next_observation is None,
         )
@@ -219,7 +227,7 @@ class FileSource:
 
     def _found_in(self, table: Table, path: str) -> None:
         """Refuse a file with other columns than the first."""
-        found = find_columns(self._columns, table.names, path)
+        found = find_columns(self._columns, table.names, name_of(path))
         have = self._layout.columns
         if replace(found, step=None) != replace(have, step=None):
             other = [
@@ -233,21 +241,32 @@ class FileSource:
         """Look at the first rows, of the first file that has any."""
         for path in self._files:
             table = self._open(path)
-            found = find_columns(self._columns, table.names, path)
+            found = find_columns(self._columns, table.names, name_of(path))
             rows = _FIRST_TYPED_ROWS if table.typed else _FIRST_ROWS
             rows = batch_rows if path == STDIN else rows
             chunks = table.chunks(found.needed, rows)
             for chunk in chunks:
                 if chunk.n_rows:
-                    layout = find_layout(found, self._columns, chunk, path, typed=table.typed)
+                    layout = find_layout(
+                        found, self._columns, chunk, name_of(path), typed=table.typed
+                    )
                     if table.typed:
-                        check_types(layout, chunk, path)
+                        check_types(layout, chunk, name_of(path))
                     if path == STDIN:
                         self._input = itertools.chain([chunk], chunks)
                     else:
                         table.close()
                     return layout
         raise fail(self.description, "rows", "none")
+
+
+def _gaps(numbers: IntArray, last: int, gap: bool) -> BoolArray | None:
+    """Return before which rows others are missing; None if there are none."""
+    if not gap and numbers[-1] - last == len(numbers):
+        return None
+    gaps: BoolArray = np.diff(numbers, prepend=last) != 1
+    gaps[0] |= gap
+    return gaps
 
 
 def _tail(chunk: Chunk, start: int) -> Chunk:

@@ -19,7 +19,19 @@ import numpy as np
 from lincat._typing import IntArray
 from lincat._validation import InvalidInputError, fail
 
-__all__ = ["FORMATS", "Chunk", "Table", "format_of", "input_bytes", "open_table", "reading"]
+__all__ = [
+    "FORMATS",
+    "STDIN",
+    "Chunk",
+    "Table",
+    "check_file",
+    "format_of",
+    "input_bytes",
+    "name_of",
+    "numbers_without",
+    "open_table",
+    "reading",
+]
 
 STDIN = "-"
 FORMATS = {
@@ -92,8 +104,8 @@ def format_of(path: str, given: str | None) -> str:
         if path.lower().endswith(endings):
             return name
     known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
-    got = "standard input" if path == STDIN else "a name that does not tell"
-    raise fail(path, f"a file {known}", got, f"name the format: {', '.join(FORMATS)}")
+    got = "no format" if path == STDIN else "a name that does not tell"
+    raise fail(name_of(path), f"a file {known}", got, f"name the format: {', '.join(FORMATS)}")
 
 
 def open_table(path: str, kind: str, *, stop: bool) -> Table:
@@ -105,6 +117,11 @@ def open_table(path: str, kind: str, *, stop: bool) -> Table:
     from lincat.data.text import CsvTable, JsonTable
 
     return (CsvTable if kind == "csv" else JsonTable)(path, stop=stop)
+
+
+def name_of(path: str) -> str:
+    """Return how a path is called in messages."""
+    return "standard input" if path == STDIN else path
 
 
 @contextmanager
@@ -119,9 +136,9 @@ def reading(path: str, what: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or _line(error)
         expected = "a readable file" if error.strerror else f"a readable {what}"
-        raise fail(path, expected, reason) from None
+        raise fail(name_of(path), expected, reason) from None
     except (pa.ArrowException, ValueError, UnicodeError) as error:
-        raise fail(path, f"a readable {what}", _line(error)) from None
+        raise fail(name_of(path), f"a readable {what}", _line(error)) from None
 
 
 def input_bytes(path: str) -> Any:
@@ -153,7 +170,7 @@ class _ParquetTable:
 
         if path == STDIN:
             raise fail(
-                "standard input", "a stream", "Parquet, which is read from its end", "save it first"
+                name_of(path), "a stream", "Parquet, which is read from its end", "save it first"
             )
         self._path = path
         with reading(path, "Parquet file"):
@@ -223,6 +240,10 @@ def _open_arrow(path: str) -> Any:
     import pyarrow as pa
 
     if path == STDIN:
+        peek = getattr(sys.stdin.buffer, "peek", None)
+        if peek is not None and peek(6).startswith(b"ARROW1"):
+            got = "an Arrow file, which is read from its end"
+            raise fail(name_of(path), "an Arrow stream", got, "save it first")
         return pa.PythonFile(sys.stdin.buffer, mode="r")
     check_file(path)
     if Path(path).stat().st_size == 0:

@@ -293,9 +293,8 @@ def _observation(
     parts = [_ids(name, columns, layout, checks) for name in names]
     if layout.kind != "tuples":
         return parts[0]
-    ids = np.empty(n, dtype=object)
-    ids[:] = list(zip(*(part.tolist() for part in parts), strict=True))
-    return ids
+    tuples = zip(*(part.tolist() for part in parts), strict=True)
+    return np.fromiter(tuples, dtype=object, count=n)
 
 
 def _points(
@@ -335,9 +334,13 @@ def _ids(name: str, columns: dict[str, Any], layout: Layout, checks: _Checks) ->
 def _labels(name: str, columns: dict[str, Any], checks: _Checks) -> Any:
     """Return the names of episodes, of whatever type they are."""
     values = columns[name]
-    kind = cells.kind_of(values, typed=True)
     labels: Any
-    if kind == "integer":
+    bad: BoolArray | None
+    kind = "value" if isinstance(values, list) else cells.kind_of(values, typed=True)
+    if kind == "value":
+        labels = np.fromiter(values, dtype=object, count=len(values))
+        bad = np.array([not isinstance(value, str | int | float) for value in values], dtype=bool)
+    elif kind == "integer":
         labels, bad = cells.integers(values)
     elif kind == "text":
         labels, bad = cells.texts(values)

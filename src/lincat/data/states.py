@@ -10,7 +10,7 @@ import numpy as np
 
 from lincat._validation import fail
 from lincat.data.columns import Columns, Found, find_columns
-from lincat.data.readers import STDIN, Chunk, format_of, input_bytes, open_table, reading
+from lincat.data.readers import STDIN, Chunk, format_of, input_bytes, name_of, open_table, reading
 from lincat.data.rows import check_types, checked_observations, find_layout
 
 __all__ = ["read_observations"]
@@ -42,23 +42,24 @@ def read_observations(
            [2., 3.]])
     """
     path, columns = str(path), Columns() if columns is None else columns
+    name = name_of(path)
     if format == "json" or (format is None and path.lower().endswith(".json")):
         return _from_json(path, columns)
     table = open_table(path, format_of(path, format), stop=True)
-    found = find_columns(columns, table.names, path, observations_only=True)
+    found = find_columns(columns, table.names, name, observations_only=True)
     parts: list[Any] = []
     layout = None
     for chunk in table.chunks(found.needed, 32768):
         if chunk.n_rows:
             if layout is None:
-                layout = find_layout(found, columns, chunk, path, typed=table.typed)
+                layout = find_layout(found, columns, chunk, name, typed=table.typed)
                 if table.typed:
-                    check_types(layout, chunk, path)
-            parts.append(checked_observations(chunk, layout, path))
+                    check_types(layout, chunk, name)
+            parts.append(checked_observations(chunk, layout, name))
     if path != STDIN:
         table.close()
     if not parts:
-        raise fail(path, "observations", "none")
+        raise fail(name, "observations", "none")
     return np.concatenate(parts)
 
 

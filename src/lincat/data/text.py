@@ -16,7 +16,7 @@ import numpy as np
 
 from lincat._typing import IntArray
 from lincat._validation import InvalidInputError, fail
-from lincat.data.readers import Chunk, input_bytes, numbers_without, reading
+from lincat.data.readers import Chunk, input_bytes, name_of, numbers_without, reading
 
 __all__ = ["CsvTable", "JsonTable", "bad_row"]
 
@@ -27,7 +27,7 @@ _LONGEST_LINE = 1 << 26
 def bad_row(path: str, row: int | str, expected: str, got: str) -> InvalidInputError:
     """Return the error for a row that cannot be used."""
     remedy = "mend it, or leave such rows out (on_bad_rows = skip)"
-    return fail(f"{path}, row {row}", expected, got, remedy)
+    return fail(f"{name_of(path)}, row {row}", expected, got, remedy)
 
 
 class CsvTable:
@@ -47,11 +47,11 @@ class CsvTable:
         try:
             header = line.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise fail(path, "text in UTF-8", "other bytes in the header") from None
+            raise fail(name_of(path), "text in UTF-8", "other bytes in the header") from None
         self._delimiter = max(",;\t", key=header.count)
         self.names = [x.strip() for x in next(csv.reader([header], delimiter=self._delimiter), [])]
         if not any(self.names):
-            raise fail(path, "a CSV file with a header", "an empty file")
+            raise fail(name_of(path), "a CSV file with a header", "an empty file")
 
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
         """Yield chunks of texts."""
@@ -133,7 +133,11 @@ class JsonTable:
             self._head += line
             _check_length(self._head, self._path)
             if not line:
-                raise fail(self._path, "JSON lines", "no object" if self._head else "an empty file")
+                raise fail(
+                    name_of(self._path),
+                    "JSON lines",
+                    "no object" if self._head else "an empty file",
+                )
             if not line.strip():
                 continue
             try:
@@ -243,4 +247,4 @@ def _lines(block: bytes) -> list[bytes]:
 
 def _check_length(line: bytes, path: str) -> None:
     if len(line) > _LONGEST_LINE:
-        raise fail(path, f"lines of less than {_LONGEST_LINE} bytes", "a longer one")
+        raise fail(name_of(path), f"lines of less than {_LONGEST_LINE} bytes", "a longer one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -193,7 +194,9 @@ def configuration(config_text: str, command: str, versions: Mapping[str, str]) -
     """Return how to run it again, the configuration and the versions."""
     parts = []
     if command:
-        parts.append(f'<pre class="command">{escape(command)}</pre>')
+        # A line may end before an option, not within its two hyphens.
+        whole = re.sub(r"--[a-z-]+", r"<span>\g<0></span>", escape(command))
+        parts.append(f'<pre class="command">{whole}</pre>')
     if config_text:
         parts.append(
             f"<details><summary>Configuration</summary><pre>{escape(config_text)}</pre></details>"

@@ -146,7 +146,9 @@ def trust_sentence(
             verdict = "see the scores below"
         parts.append(f"Checked against {kind}: {verdict}.")
     if confidence is not None:
-        parts.append(f"The bands hold with {show_level(confidence)} confidence.")
+        parts.append(
+            f"Bands show sampling error at {show_level(confidence)}, not that of features or grid."
+        )
     if not parts:
         parts.append("These figures were not checked against fresh returns; --validate does that.")
     return " ".join(parts)

@@ -40,6 +40,9 @@ from lincat.runs.trust import check_model, held_out_rows
 __all__ = ["EvaluationRun", "Progress"]
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
+# Transitions learned from at a time: so many at first, then this share of those seen so far.
+_FIRST_PIECE = 1024
+_PIECES = 32
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,7 @@ class EvaluationRun:
         learner._warned_ = True  # of mass off the grid: said with everything else, at the end
         begun = kept = time.perf_counter()
         before = self.seconds
-        for transitions in reader:
+        for transitions in self._pieces(reader):
             learner.partial_fit(transitions, batch_size=self.config.batch_size)
             now = time.perf_counter()
             self.seconds = before + now - begun
@@ -128,6 +131,17 @@ class EvaluationRun:
             yield learner.n_seen_
             if self._stop.is_set():
                 break
+
+    def _pieces(self, reader: Iterator[Transitions]) -> Iterator[Transitions]:
+        """Cut batches so that early on, where curves move, there is something to see of it."""
+        size, done = self.config.batch_size, self.model.done
+        for transitions in reader:
+            begin = 0
+            while begin < len(transitions):
+                piece = max(_FIRST_PIECE, done // _PIECES) // size * size or size
+                yield transitions[begin : begin + piece]
+                begin += piece
+                done += piece
 
     def _conclude(self, held: Steps | None) -> None:
         """Check the model and write what the report is drawn from."""
@@ -147,7 +161,7 @@ class EvaluationRun:
             "transitions": model.learner.n_seen_,
             "seconds": self.seconds,
             "notes": self.notes,
-            "warnings": warnings_of(model, config, opened.source.skipped_rows),
+            "warnings": warnings_of(model, self.curves, config, opened.source.skipped_rows),
             **result_of(model, self.curves, checked),
         }
         self.folder.write_json(self.folder.result_file, result)
@@ -183,7 +197,7 @@ class EvaluationRun:
             if self.config.validate and self._opened.is_recorded:
                 got = f"none that are not held out (--validate {self.config.validate})"
             raise fail(self._opened.source.description, expected, got)
-        sample = joined(first)
+        sample = joined(first)[: self.config.warm_up]
         features = self._features(sample)
         self.notes.append(features.describe())
         self.model = Model(features, self._learner(features))

@@ -43,6 +43,11 @@ class Model:
         features = load_features(folder / "features.safetensors", trust_code=trust_code)
         return cls(features, load(folder / "model.safetensors"))
 
+    @property
+    def done(self) -> int:
+        """Transitions learned from so far."""
+        return getattr(self.learner, "n_seen_", 0)
+
     def transitions(self, steps: Steps) -> Transitions:
         """Return steps with their features, as the learner takes them."""
         with self._alone:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lincat.features.tabular import Tabular
 from lincat.features.tiles import Tiles
-from lincat.inference.batch_means import FEWEST_BATCHES
+from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
 from lincat.inference.results import Validation
 from lincat.learners._base import Learner
 from lincat.learners.schedules import stable_step
@@ -21,6 +21,7 @@ from lincat.runs.model import Model
 __all__ = ["result_of", "warnings_of"]
 
 _CONFIDENCE = 0.95
+_DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
 
 
 def result_of(
@@ -32,8 +33,8 @@ def result_of(
     law = model.predict_shown(curves.shown)
     grid = law.grid
     bands = None
-    if curves.bars is not None and curves.bars.n_batches >= FEWEST_BATCHES:
-        low, high = curves.bars.bands(law, confidence=_CONFIDENCE)
+    if (bars := _bars(curves)) is not None:
+        low, high = bars.bands(law, confidence=_CONFIDENCE)
         bands = [low.tolist(), high.tolist()]
     validation = None
     if checked is not None:
@@ -49,13 +50,31 @@ def result_of(
     }
 
 
-def warnings_of(model: Model, config: EvaluationConfig, skipped_rows: int) -> list[str]:
+def warnings_of(
+    model: Model, curves: Curves, config: EvaluationConfig, skipped_rows: int
+) -> list[str]:
     """Return what may be wrong with the answer, a sentence each."""
     learner = model.learner
-    texts = [_clipped(learner), _step(learner, config), _never_fired(model)]
+    texts = [_clipped(learner), _step(learner, config), _never_fired(model), _short(curves)]
     if skipped_rows:
         texts.append(f"{skipped_rows:,} bad rows were left out (--on-bad-rows skip).")
     return [text for text in texts if text]
+
+
+def _bars(curves: Curves) -> BatchMeans | None:
+    """The error bars, if the run was long enough for any."""
+    bars = curves.bars
+    return bars if bars is not None and bars.n_batches >= FEWEST_BATCHES else None
+
+
+def _short(curves: Curves) -> str:
+    bars = _bars(curves)
+    if bars is None or bars.autocorrelation() <= _DEPENDENT:
+        return ""
+    return (
+        "Learning had not settled: the estimate still drifts from one part of the run to the next, "
+        "so its error bars are too narrow; learn from more transitions."
+    )
 
 
 def _clipped(learner: Any) -> str:

@@ -1,0 +1,315 @@
+"""The loop: what it writes, and that a run which was killed and resumed is the same run."""
+
+import json
+import math
+import threading
+
+import numpy as np
+import pytest
+
+import lincat
+from lincat.data.steps import joined
+from lincat.runs.config import EvaluationConfig, read_config
+from lincat.runs.evaluate import EvaluationRun
+from lincat.runs.folder import RunFolder
+from lincat.runs.run import read_run
+from lincat.runs.sources import open_source
+from lincat.runs.trust import held_out_rows
+from tests.runs.logs import (
+    KilledError,
+    finish,
+    in_small_batches,
+    learned,
+    run_until,
+    run_whole,
+    write_names,
+    write_points,
+    write_transitions,
+)
+
+FILES = {"points": write_points, "names": write_names, "transitions": write_transitions}
+ENDINGS = {"points": "parquet", "names": "csv", "transitions": "parquet"}
+
+
+def a_config(tmp_path, kind, **options):
+    if kind in FILES:
+        file = tmp_path / f"log.{ENDINGS[kind]}"
+        options = {"gamma": 0.8, "warm_up": 700, "intervals": 20, **options}
+        return EvaluationConfig(source=[FILES[kind](file)], **options)
+    return EvaluationConfig(source=[kind], steps=4000, warm_up=700, intervals=20, **options)
+
+
+def readers():
+    return [thread for thread in threading.enumerate() if thread.name == "lincat-reader"]
+
+
+# ------------------------------------------------------------------------------ what it writes
+
+
+def test_a_finished_run_holds_all_its_files(tmp_path):
+    folder = run_whole(tmp_path / "run", a_config(tmp_path, "points", validate=200))
+    assert sorted(p.name for p in folder.path.iterdir()) == [
+        "checkpoints",
+        "config.toml",
+        "features.safetensors",
+        "metrics.jsonl",
+        "model.safetensors",
+        "result.json",
+        "states.json",
+        "versions.json",
+    ]
+    result = json.loads(folder.result_file.read_text(), parse_constant=pytest.fail)
+    assert result["complete"] is True
+    assert result["gamma"] == 0.8
+    assert result["learner"] == "LinearCTD"
+    law = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
+    assert law.cdf_values.shape == (len(result["names"]), 20)
+    assert lincat.load(folder.model_file).n_seen_ == result["transitions"]
+    assert lincat.load_features(folder.features_file).describe() == result["features"]
+    assert not list(folder.path.rglob(".*"))  # no drafts left
+    assert readers() == []
+
+
+def test_rows_of_the_curves_go_up(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch, rows=100)
+    folder = run_whole(tmp_path / "run", a_config(tmp_path, "frozen_lake"))
+    rows = folder.metrics()
+    for key in ("transitions", "seconds"):
+        values = [row[key] for row in rows]
+        assert values == sorted(values)
+    transitions = [row["transitions"] for row in rows]
+    assert len(set(transitions)) == len(transitions)
+    assert transitions[-1] == 4000
+    n = len(folder.result()["names"])
+    for row in rows:
+        assert len(row["mean"]) == len(row["quantile"]) == len(row["cvar"]) == n
+        assert all(map(math.isfinite, [*row["mean"], *row["quantile"], *row["cvar"]]))
+    law = read_run(folder.path).returns
+    np.testing.assert_allclose(rows[-1]["mean"], law.mean())
+    np.testing.assert_allclose(rows[-1]["cvar"], law.proper().cvar(0.05))
+
+
+def test_progress_goes_up_and_ends(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch)
+    folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "transitions", validate=100))
+    said = finish(folder)
+    assert said[0].doing == "reading"
+    assert [p.doing for p in said[-2:]] == ["checking", "done"]
+    seen = [p.transitions for p in said]
+    assert seen == sorted(seen)
+    assert said[-1].transitions == said[-1].total
+
+
+def test_two_checkpoints_are_kept_while_it_runs(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch)
+    folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "frozen_lake"))
+    most = 0
+    for _ in EvaluationRun(folder).run():
+        most = max(most, len(folder._all_checkpoints()))
+    assert most == 2
+    assert folder.last_checkpoint().name == f"{4000:012d}"
+
+
+@pytest.mark.parametrize("kind", ["paper", "frozen_lake", "names", "points"])
+def test_its_own_settings_run_it_again_to_the_bit(tmp_path, kind):
+    config = a_config(tmp_path, kind, batch_size=3, seed=5)
+    first = run_whole(tmp_path / "first", config)
+    again = run_whole(tmp_path / "again", read_config(first.config_file))
+    assert learned(again) == learned(first)
+    one, other = first.result(), again.result()
+    assert one.pop("seconds") != "" != other.pop("seconds")
+    assert one == other
+
+
+# ----------------------------------------------------------------------- the end of the process
+
+
+@pytest.mark.parametrize("after", [1, 1000, 2500])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("paper", {}),
+        ("frozen_lake", {"validate": 1, "averaging": "full"}),
+        ("frozen_lake", {"sampling": "generative", "dtype": "float32", "batch_size": 7}),
+        ("points", {"validate": 300, "features": "fourier", "feature_options": {"order": 2}}),
+        ("points", {"n_step": 3, "batch_size": 7, "learner": "linear_pmf"}),
+        ("names", {"validate": 300, "n_step": 3, "batch_size": 7, "feature_options": {}}),
+        ("names", {"learner": "softmax_ctd", "averaging": "none"}),
+        ("transitions", {"validate": 300, "n_step": 3, "batch_size": 7}),
+        ("transitions", {"steps": 3000, "learner": "unnormalised_ctd"}),
+    ],
+)
+def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, options, after):
+    in_small_batches(monkeypatch, rows=333)
+    config = a_config(tmp_path, kind, **options)
+    whole = run_whole(tmp_path / "whole", config)
+    folder = RunFolder.create(tmp_path / "killed", config)
+    with pytest.raises(KilledError):
+        run_until(folder, after)
+    assert not folder.finished
+    assert folder.last_checkpoint() is not None
+    finish(folder)
+    assert learned(folder) == learned(whole)
+    one, other = whole.result(), folder.result()
+    for result in (one, other):
+        del result["seconds"], result["bands"]  # bands depend on when rows were written
+    assert one == other
+    transitions = [row["transitions"] for row in folder.metrics()]
+    assert transitions == sorted(set(transitions))
+
+
+def test_killed_again_and_again(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch, rows=333)
+    config = a_config(tmp_path, "names", validate=100, n_step=2, batch_size=4)
+    whole = run_whole(tmp_path / "whole", config)
+    folder = RunFolder.create(tmp_path / "killed", config)
+    times = 0
+    for after in range(100, 3700, 400):
+        with pytest.raises(KilledError):
+            run_until(folder, after)
+        times += 1
+    finish(folder)
+    assert times == 9
+    assert learned(folder) == learned(whole)
+
+
+def test_killed_before_the_first_checkpoint_it_starts_afresh(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch, seconds=1e9)
+    config = a_config(tmp_path, "names")
+    whole = run_whole(tmp_path / "whole", config)
+    folder = RunFolder.create(tmp_path / "killed", config)
+    with pytest.raises(KilledError):
+        run_until(folder, 2500)
+    assert folder.last_checkpoint() is None
+    assert folder.metrics()
+    finish(folder)
+    assert learned(folder) == learned(whole)
+    rows, expected = ([row["transitions"] for row in f.metrics()] for f in (folder, whole))
+    assert rows == expected
+
+
+def test_stopped_it_finishes_and_goes_on(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch)
+    config = a_config(tmp_path, "points", validate=300)
+    whole = run_whole(tmp_path / "whole", config)
+    folder = RunFolder.create(tmp_path / "stopped", config)
+    run = EvaluationRun(folder)
+    for progress in run.run():
+        if progress.transitions >= 1000:
+            run.stop()
+    result = folder.result()
+    assert result["complete"] is False
+    assert result["validation"] is None
+    assert 1000 <= result["transitions"] < whole.result()["transitions"]
+    assert lincat.load(folder.model_file).n_seen_ == result["transitions"]
+    assert readers() == []
+    finish(folder)
+    assert learned(folder) == learned(whole)
+    assert folder.result()["validation"] == whole.result()["validation"]
+
+
+def test_stopped_at_once_it_still_has_something_to_say(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch)
+    folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "frozen_lake"))
+    run = EvaluationRun(folder)
+    run.stop()
+    for _ in run.run():
+        pass
+    assert folder.result()["complete"] is False
+    assert folder.result()["transitions"] >= 0
+    finish(folder)
+    assert folder.result()["transitions"] == 4000
+
+
+def test_an_error_leaves_no_thread_behind(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch, rows=50)
+    folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "frozen_lake", step_size=50.0))
+    with pytest.raises(lincat.DivergenceError) as caught:
+        finish(folder)
+    assert readers() == []
+    assert "\n" not in str(caught.value)
+
+
+# -------------------------------------------------------------------------------- what it reads
+
+
+@pytest.mark.parametrize("kind", ["points", "names", "transitions"])
+@pytest.mark.parametrize("steps", [None, 3000])
+def test_nothing_that_is_held_out_is_learned_from(tmp_path, monkeypatch, kind, steps):
+    in_small_batches(monkeypatch)
+    config = a_config(tmp_path, kind, validate=250, steps=steps)
+    opened = open_source(config)
+    everything = joined(list(opened.source.batches()))[:steps]
+    held = held_out_rows(250, opened)
+    folder = RunFolder.create(tmp_path / "run", config)
+    run = EvaluationRun(folder)
+    for progress in run.run():
+        if progress.doing == "reading":
+            seen = []
+            monkeypatch.setattr(
+                "lincat.runs.model.Model.transitions", watched(seen, run_transitions)
+            )
+    assert folder.result()["transitions"] == len(everything) - held
+    learned_from = joined(seen)
+    assert len(learned_from) == len(everything) - held
+    np.testing.assert_array_equal(learned_from.reward, everything.reward[:-held])
+
+
+def run_transitions(model, steps):
+    phi, phi_next = model._both_features(steps)
+    return lincat.Transitions(
+        phi, steps.reward, phi_next, steps.terminated, steps.discount, steps.weight
+    )
+
+
+def watched(seen, function):
+    def watch(model, steps):
+        seen.append(steps)
+        return function(model, steps)
+
+    return watch
+
+
+def test_the_learner_gets_what_it_would_get_by_hand(tmp_path):
+    config = a_config(tmp_path, "points", features="scaling", low=-5.0, high=5.0, batch_size=5)
+    folder = run_whole(tmp_path / "run", config)
+    steps = joined(list(open_source(config).source.batches()))
+    features = lincat.Scaling().fit(steps.observation[:700])
+    learner = lincat.LinearCTD(grid=lincat.Grid(-5.0, 5.0, 20), gamma=0.8)
+    learner.partial_fit(
+        features.transform(steps.observation),
+        steps.reward,
+        features.transform(steps.next_observation),
+        terminated=steps.terminated,
+        batch_size=5,
+    )
+    model = lincat.load(folder.model_file)
+    np.testing.assert_allclose(model.Theta_, learner.Theta_, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(model.Theta_mean_, learner.Theta_mean_, rtol=1e-12, atol=1e-12)
+
+
+def test_steps_beyond_the_limit_are_not_even_read(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch, rows=100)
+    file = tmp_path / "log.csv"
+    good = "".join(f"{i % 3},1\n" for i in range(500))
+    file.write_text("state,reward\n" + good + "1,NaN\n")
+    config = EvaluationConfig(source=[str(file)], gamma=0.5, steps=150, warm_up=50)
+    folder = run_whole(tmp_path / "run", config)
+    assert folder.result()["transitions"] == 150
+
+
+def test_more_to_hold_out_than_there_is_says_so(tmp_path):
+    folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "names", validate=5000))
+    with pytest.raises(lincat.InvalidInputError, match=r"none that are not held out .*5000"):
+        finish(folder)
+
+
+def test_features_chosen_are_explained_once(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch)
+    folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "points"))
+    with pytest.raises(KilledError):
+        run_until(folder, 1000)
+    finish(folder)
+    notes = folder.result()["notes"]
+    assert len(notes) == len(set(notes)) == 2
+    assert notes[0].startswith("Features chosen: 2 numbers per observation")
