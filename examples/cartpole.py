@@ -1,12 +1,12 @@
-"""CartPole under a clumsy balancing policy, and under one of your own: how long does the pole stay up?
+"""CartPole under a clumsy policy, and under one of your own: for how long the pole stays up.
 
     python examples/cartpole.py
 
 The same as `lincat evaluate` without a source, from Python: tile coding over the four numbers that
 CartPole shows, one pass over 400,000 steps, then 10,000 rollouts from states that were not learned
-from. The second policy is the function `lean` below, given as "cartpole:lean", module:function: so
-can one of your own be, from a file in the current folder. The reward is 1 a step and gamma 0.95, so a return
-lies between 1 (falls at once) and 20 (never falls).
+from. The second policy is the function `lean` below, given as "cartpole:lean", module:function; one
+of your own can be given so from any file in the current folder. The reward is 1 a step and gamma
+0.95, so a return lies between 1 (falls at once) and 20 (never falls).
 """
 
 import argparse

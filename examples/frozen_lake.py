@@ -3,8 +3,8 @@
     python examples/frozen_lake.py
 
 Gymnasium's 4 x 4 lake is slippery: a step goes where it should one time in three. The policy is the
-best one for reaching the goal, but one step in ten is taken at random; its probabilities are written
-to policy.json, as `lincat evaluate gym:FrozenLake-v1 --policy policy.json` would read them. Since
+best one for reaching the goal, but one step in ten is random; its probabilities are written to
+policy.json, as `lincat evaluate gym:FrozenLake-v1 --policy policy.json` would read them. Since
 Gymnasium publishes the table behind the lake, `lincat.true_returns` can say what the right answer
 is. The return is gamma^(steps - 1) if the goal is reached and 0 if not.
 """

@@ -240,7 +240,8 @@ FILES = {
     "noise.jsonl": (b"no json", "row 1: expected a JSON object that names the columns, got"),
     "noise.csv": (b"\xff\xfe\x00\n", "expected text in UTF-8, got other bytes in the header"),
     "noise.csv.gz": (b"not packed", "expected a readable"),
-    "bytes.csv": (b"s,reward\n\xff\xfe,1\n", "expected a readable CSV file, got"),
+    "bytes.csv": (b"s,reward\na,1\n\xff\xfe,1\n", "row 2, s: expected a text, got '\ufffd\ufffd'"),
+    "cells.csv": (b"s,reward\na,1\n\xff\xfe\n", "row 2: expected 2 cells, got 1"),
     "header.csv": (b"s,reward\n", "expected rows, got none"),
     "noise.txt": (b"", "got a name that does not tell; name the format: parquet, csv"),
     "single.csv": (b"s,reward\na,1\n", "expected rows that make at least one step, got none"),
@@ -284,6 +285,33 @@ def test_a_damaged_parquet_page_is_one_line(tmp_path):
     with pytest.raises(InvalidInputError, match="expected a readable Parquet file") as caught:
         list(FileSource(file).batches())
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_damaged_files_give_one_line_or_clean_steps(tmp_path, ending):
+    rng = np.random.default_rng(0)
+    n = 60
+    columns = {
+        "state": [f"s{i % 9}" for i in range(n)],
+        "reward": rng.random(n),
+        "episode": np.arange(n) // 7,
+    }
+    content = write(tmp_path / "log", columns, ending, rows_per_group=20).read_bytes()
+    file, errors = tmp_path / f"damaged.{ending}", []
+    for _ in range(40):
+        damaged = bytearray(content)
+        for at in rng.integers(len(damaged), size=rng.integers(1, 4)):
+            damaged[at : at + rng.integers(1, 3)] = rng.bytes(rng.integers(0, 4))
+        file.write_bytes(damaged)
+        for on_bad_rows in ("stop", "skip"):
+            try:
+                steps = joined(list(FileSource(file, on_bad_rows=on_bad_rows).batches()))
+                assert np.isfinite(steps.reward).all()
+                assert all(isinstance(state, str) for state in steps.observation)
+            except InvalidInputError as error:
+                errors.append(str(error))
+    assert errors
+    assert all(error.startswith(str(file)) and "\n" not in error for error in errors)
 
 
 @pytest.mark.parametrize("name", ["none.parquet", "none.csv", "none.jsonl", "none.arrow"])

@@ -8,7 +8,7 @@ import scipy.sparse
 from lincat.kernels import rules
 from lincat.kernels.csr import csr_updates
 from lincat.kernels.dense import dense_batches, dense_updates
-from lincat.kernels.layout import padded_zeros
+from lincat.kernels.layout import parameters_and_sums
 from lincat.kernels.states import state_updates
 
 RULES = {
@@ -62,12 +62,13 @@ def triple(matrix):
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
 
 
-def run(kind, data, steps, K, name, *, batch=1, dtype=np.float64, start=0, splits=()):
+def run(kind, data, steps, K, name, *, batch=1, dtype=np.float64, start=0, splits=(), paired=False):
     """Feed a stream in pieces; Theta, mean of the iterates after ``start``, clipped mass."""
     phi, phi_next, rho, delta = data
     rule = RULES[name]
     d, columns = phi.shape[1], rules.columns(K, rule)
-    Theta, U, clipped = padded_zeros(d, columns, dtype), padded_zeros(d, columns), np.zeros(2)
+    Theta, U = parameters_and_sums(d, columns, dtype, averaging=True, paired=paired)
+    clipped = np.zeros(2)
     edges = [0, *splits, len(rho)]
     for a, b in itertools.pairwise(edges):
         piece = (phi[a:b], phi_next[a:b], rho[a:b], delta[a:b], steps[a:b])

@@ -26,6 +26,20 @@ def test_any_split_gives_the_same_bits(kind, name, dtype, batch, splits, d, K):
         assert a.tobytes() == b.tobytes()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("batch", [1, 5])
+@pytest.mark.parametrize(("d", "K"), [(1, 30), (9, 51)])
+def test_sums_beside_parameters_give_the_same_bits(kind, dtype, batch, d, K):
+    data, steps = transitions(200, d, K, one_hot=kind == "states"), np.full(200, step("ctd", K))
+    apart, paired = (
+        run(kind, data, steps, K, "ctd", batch=batch, dtype=dtype, start=3, paired=paired)
+        for paired in (False, True)
+    )
+    for a, b in zip(apart, paired, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_batch_of_one_is_streaming():
     data = transitions(300, 7, 51)
     steps = np.full(300, 0.3)

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from lincat.kernels.layout import PAD, aligned_zeros, group_size, padded_zeros, work_rows
+from lincat.kernels.layout import (
+    PAD,
+    aligned_zeros,
+    group_size,
+    padded_zeros,
+    paired_zeros,
+    parameters_and_sums,
+    work_rows,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -17,6 +25,31 @@ def test_rows_are_whole_cache_lines(rows, columns, dtype):
     assert rows == 0 or matrix.ctypes.data % 64 == 0
     assert matrix.flags.c_contiguous
     assert not matrix.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 30), (7, 51), (0, 5)])
+def test_paired_rows_lie_side_by_side_and_do_not_overlap(rows, columns, dtype):
+    Theta, U = paired_zeros(rows, columns, dtype)
+    assert Theta.shape == padded_zeros(rows, columns, dtype).shape
+    assert U.shape == padded_zeros(rows, columns).shape
+    assert (Theta.dtype, U.dtype) == (dtype, np.float64)
+    Theta[:], U[:] = 1.0, 2.0
+    assert (Theta == 1.0).all()
+    assert (U == 2.0).all()
+    for i in range(rows):
+        assert Theta[i].ctypes.data % 64 == 0
+        assert U[i].ctypes.data == Theta[i].ctypes.data + Theta[i].nbytes
+
+
+@pytest.mark.parametrize("paired", [False, True])
+def test_parameters_and_sums(paired):
+    Theta, U = parameters_and_sums(7, 51, np.float32, averaging=True, paired=paired)
+    assert (Theta.dtype, U.dtype) == (np.float32, np.float64)
+    assert Theta.flags.c_contiguous is not paired
+    Theta, U = parameters_and_sums(7, 51, np.float32, averaging=False, paired=paired)
+    assert Theta.shape == (7, 64)
+    assert U.size == 0
 
 
 @pytest.mark.parametrize("size", [1, 17, 1000])

@@ -18,8 +18,10 @@ from lincat.kernels.simd import (
     load,
     mul,
     pair,
+    prefetch,
     ramp,
     store,
+    stride,
     sub,
 )
 
@@ -72,6 +74,21 @@ def test_operations(dtype):
     np.testing.assert_allclose(out[3], exact.astype(dtype), rtol=2 * np.finfo(dtype).eps)
     np.testing.assert_array_equal(whole, np.floor(x).astype(int))
     np.testing.assert_array_equal(wide, x.astype(float))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_are_found_by_their_stride(dtype):
+    whole = np.arange(60, dtype=dtype).reshape(5, 12)
+
+    @njit
+    def corner(matrix):
+        at = 3 * stride(matrix) + 2
+        prefetch(matrix, at)  # changes nothing that could be seen
+        return stride(matrix), element(matrix, at)
+
+    assert corner(whole) == (12, whole[3, 2])
+    assert corner(whole[:, 4:7]) == (12, whole[3, 6])
+    assert corner(whole[::-1]) == (-12, whole[1, 2])
 
 
 def test_clamp_turns_nan_into_low():

@@ -126,40 +126,7 @@ def test_state_numbers_and_one_hot_features_give_the_same_bits(batch):
         np.testing.assert_array_equal(*(getattr(model, name) for model in models))
 
 
-# ------------------------------------------------------------------------------ convergence
-
-
-def rate(problem, kind, step, sizes, seeds, intervals):
-    """Fitted slope of log RMS ℓ2,mu error of the tail average against log T."""
-    Phi, grid = np.asarray(problem.Phi), problem.grid(intervals)
-    star = lincat.solve_categorical(problem.process, Phi, grid, problem.gamma)
-    squares = np.zeros(len(sizes))
-    for seed in range(seeds):
-        drawn = problem.process.sample(sizes[-1], seed=seed, kind=kind)
-        t = lincat.Transitions(Phi[drawn.state], drawn.reward, Phi[drawn.next_state])
-        for i, T in enumerate(sizes):
-            model = lincat.LinearCTD(grid=grid, gamma=problem.gamma, step_size=step(T)).fit(t[:T])
-            error = Phi @ (model.Theta_mean_ - star)
-            squares[i] += grid.spacing * problem.process.stationary @ (error**2).sum(axis=1)
-    return np.polyfit(np.log(sizes), np.log(squares) / 2, 1)[0]
-
-
-def test_rate_on_the_papers_process_with_independent_transitions():
-    """T^-1/2 (Thm l2_error_linear_ctd) from where exp(−alpha lambda_min T/2) is small."""
-    sizes = np.logspace(3.5, 5.5, 5).astype(int)
-    slope = rate(lincat.catalog.paper("unit_norm"), "generative", lambda T: 0.5, sizes, 60, 8)
-    assert slope == pytest.approx(-0.5, abs=0.05)
-
-
-# Along a walk a constant step leaves a bias of the order of the step, which averaging does not
-# remove. A step that shrinks like T^-1/2 keeps it at the order of the error.
-@pytest.mark.parametrize(
-    ("kind", "step"), [("generative", lambda T: 0.3), ("markov", lambda T: 4.0 * T**-0.5)]
-)
-def test_rate_on_a_random_process(kind, step):
-    problem = lincat.catalog.random_process(8, n_features=3, branching=4, gamma=0.7, seed=2)
-    sizes = np.logspace(3, 5, 5).astype(int)
-    assert rate(problem, kind, step, sizes, 100, 10) == pytest.approx(-0.5, abs=0.05)
+# -------------------------------------------------------------------------------- precision
 
 
 @pytest.mark.parametrize("intervals", [30, 100])
@@ -248,6 +215,30 @@ def test_parameters_stay_as_the_naive_ones_until_the_bound():
         np.array(model.Theta_), phi, reward, phi_next, discount, cases.GRID, "ctd"
     )
     assert np.linalg.norm(change) / np.linalg.norm(phi) > 1e6
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sums_lie_beside_the_parameters_where_features_touch_few_rows(dtype, tmp_path):
+    t = cases.stream("states", 600)
+    model = cases.make("ctd", n_features=cases.STATES, dtype=dtype).fit(t)
+    model.save(tmp_path / "model")
+    loaded = lincat.load(tmp_path / "model")
+    for one in (model.partial_fit(t), loaded.partial_fit(t)):
+        for i in range(cases.STATES):
+            Theta, U = one._Theta_[i], one._U_[i]
+            assert U.ctypes.data == Theta.ctypes.data + Theta.nbytes
+    assert cases.make("ctd").fit(cases.stream("dense", 10))._U_.flags.c_contiguous
+
+
+def test_kinds_of_features_may_change_on_the_way():
+    t = cases.stream("states", 600)
+    rest = (t.terminated, t.discount, t.weight)
+    one_hot = lincat.Transitions(np.eye(6)[t.phi], t.reward, np.eye(6)[t.phi_next], *rest)
+    expected = cases.make("ctd", n_features=6).fit(t).partial_fit(t)
+    for first, second in ((t, one_hot), (one_hot, t)):
+        model = cases.make("ctd", n_features=6).fit(first).partial_fit(second)
+        np.testing.assert_array_equal(model.Theta_, expected.Theta_)
+        np.testing.assert_array_equal(model.Theta_mean_, expected.Theta_mean_)
 
 
 def test_parameters_are_laid_out_for_the_kernels_and_shown_without_padding():

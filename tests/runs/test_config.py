@@ -34,7 +34,7 @@ column_mappings = st.builds(
     reward=st.none() | texts,
     terminated=st.none() | texts,
     kind=st.sampled_from([None, "points", "ids"]),
-)
+).filter(lambda columns: columns != Columns())
 
 
 @st.composite
@@ -65,7 +65,9 @@ def configs(draw):
     }.items():
         if draw(st.booleans()):
             optional[name] = draw(strategy)
-    return EvaluationConfig(source=draw(st.lists(texts, min_size=1, max_size=3)), **optional)
+    return EvaluationConfig(
+        source=draw(st.lists(texts.filter(bool), min_size=1, max_size=3)), **optional
+    )
 
 
 @given(configs())
@@ -127,6 +129,7 @@ def test_every_field_is_explained_in_the_source_and_has_a_default_but_the_source
         ({"low": math.nan, "high": 1.0}, "a finite number for low, got nan"),
         ({"low": 0.0, "high": math.inf}, "a finite number for high, got inf"),
         ({"source": []}, "at least one source"),
+        ({"source": ["log.csv", ""]}, "none of them empty"),
         ({"source": "log.csv"}, "place, source: expected array, got str"),
         ({"source": [1]}, "place, source[0]: expected str, got int"),
         ({"colour": "red"}, "unknown field colour"),

@@ -23,8 +23,9 @@ def kernel(
 ) -> Contender:
     """Return the kernel of Linear-CTD for this kind of features."""
     case, n = data.case, len(data)
-    Theta = kernels.layout.padded_zeros(case.d, case.K, dtype)
-    U = kernels.layout.padded_zeros(case.d, case.K) if averaging else np.zeros((0, 0))
+    Theta, U = kernels.layout.parameters_and_sums(
+        case.d, case.K, dtype, averaging=averaging, paired=case.kind != "dense"
+    )
     clipped, limit, rule, seen = np.zeros(2), 1e12, int(kernels.rules.CTD), 0
     start = (Theta, U, clipped)
     rest = (data.rho, data.delta, data.step, limit, case.K, rule, seen)

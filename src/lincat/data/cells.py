@@ -181,8 +181,12 @@ def integers(values: Any) -> tuple[IntArray, BoolArray | None]:
 
 
 def texts(values: Any) -> tuple[Any, BoolArray | None]:
-    """Return texts as an array of objects, and where there was something else."""
+    """Return texts as an array of objects, and where there was something else.
+
+    U+FFFD stands for bytes that could not be read.
+    """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if isinstance(values, list):
         array = np.fromiter(values, dtype=object, count=len(values))
@@ -191,7 +195,8 @@ def texts(values: Any) -> tuple[Any, BoolArray | None]:
         if pa.types.is_dictionary(values.type):
             values = values.dictionary_decode()
         array = values.to_numpy(zero_copy_only=False)
-        bad = values.is_null().to_numpy(zero_copy_only=False)
+        broken = pc.fill_null(pc.match_substring(values, "\ufffd"), True)
+        bad = broken.to_numpy(zero_copy_only=False)
     bad = bad | (array == "")
     return array, bad if bad.any() else None
 

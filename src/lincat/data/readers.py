@@ -191,6 +191,7 @@ class _ParquetTable:
         with reading(self._path, "Parquet file"):
             # Threads of Arrow's own would take the core on which the learner runs.
             for batch in self._file.iter_batches(rows, groups, list(needed), use_threads=False):
+                batch.validate(full=True)  # that texts are texts
                 yield _arrow_chunk(batch, at)
                 at += len(batch)
 
@@ -227,6 +228,7 @@ class _ArrowTable:
             if self._path != STDIN:
                 reader = self._open([self.names.index(name) for name in needed])
             for batch in _arrow_batches(reader):
+                batch.validate(full=True)  # before it is cut: a damaged one would end the process
                 for start in range(0, len(batch), rows):
                     piece = batch.slice(start, rows)
                     yield _arrow_chunk(piece, at)

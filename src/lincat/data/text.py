@@ -6,6 +6,7 @@ and JSON values as they come; they become numbers where they are checked.
 
 from __future__ import annotations
 
+import codecs
 import csv
 from bisect import insort
 from collections.abc import Iterator, Sequence
@@ -194,19 +195,27 @@ class JsonTable:
 
 
 class _Rest:
-    """What is left of a stream after its beginning was read, for Arrow to read on."""
+    """What is left of a stream after its beginning was read, for Arrow to read on.
+
+    Bytes that are no UTF-8 become U+FFFD, which no number has and no text may have: so they are bad
+    cells, and not an error without a row.
+    """
 
     closed = False
 
     def __init__(self, rest: bytes, stream: Any) -> None:
-        self._rest, self._stream = rest, stream
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest, self._stream = self._decoder.decode(rest).encode(), stream
 
     def read(self, n: int = -1) -> bytes:
-        if self._rest:
-            n = len(self._rest) if n < 0 else n
-            piece, self._rest = self._rest[:n], self._rest[n:]
-            return piece
-        return bytes(self._stream.read(_BLOCK if n < 0 else n))
+        more = True
+        while not self._rest and more:
+            piece = self._stream.read(_BLOCK if n < 0 else n)
+            more = bool(piece)
+            self._rest = self._decoder.decode(piece, not more).encode()
+        n = len(self._rest) if n < 0 else n
+        piece, self._rest = self._rest[:n], self._rest[n:]
+        return piece
 
     def close(self) -> None:
         self.closed = True

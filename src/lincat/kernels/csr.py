@@ -5,10 +5,11 @@ the other arguments those of dense.py. The result has the same bits as with dens
 features if the indices of each row ascend.
 """
 
+import numpy as np
 from numba import njit
 
-from lincat.kernels.layout import KERNEL, PAD, work_rows
-from lincat.kernels.passes import add_rows, dot_rows
+from lincat.kernels.layout import KERNEL, PAD, aligned_zeros, work_rows
+from lincat.kernels.passes import add_rows, add_rows_twice, dot_rows, expect_rows, lagged
 from lincat.kernels.rules import increment, is_normalised
 
 
@@ -19,10 +20,14 @@ def csr_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, ru
     next_indptr, next_indices, next_values = phi_next
     n = rho.shape[0]
     work = work_rows(Theta, K, is_normalised(rule), batch)
+    lags = aligned_zeros(U.shape[1], np.float64).reshape(1, U.shape[1])
     for number, first in enumerate(range(0, n, batch)):
         last = min(first + batch, n)
+        averaging = U.shape[0] > 0 and seen + number > 0
         for t in range(first, last):
             dot_rows(work.row, 0, Theta, work.offset, indices, values, indptr[t], indptr[t + 1])
+            if averaging:
+                expect_rows(U, indices, indptr[t], indptr[t + 1])
             dot_rows(
                 work.ahead,
                 PAD,
@@ -36,16 +41,10 @@ def csr_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, ru
             if not increment(work, clipped, t - first, rho[t], delta[t], step[t], limit, K, rule):
                 return first
         for t in range(first, last):
-            add_rows(Theta, work.error, t - first, 1.0, indices, values, indptr[t], indptr[t + 1])
-            if U.shape[0] > 0 and seen + number > 0:
-                add_rows(
-                    U,
-                    work.error,
-                    t - first,
-                    -1.0 * (seen + number),
-                    indices,
-                    values,
-                    indptr[t],
-                    indptr[t + 1],
-                )
+            j, begin, end = t - first, indptr[t], indptr[t + 1]
+            if averaging:
+                lagged(lags, 0, work.error, j, seen + number)
+                add_rows_twice(Theta, U, work.error, j, lags, indices, values, begin, end)
+            else:
+                add_rows(Theta, work.error, j, indices, values, begin, end)
     return n

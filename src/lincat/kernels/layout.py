@@ -4,6 +4,10 @@ A parameter matrix has `columns` used columns (K, or K+1 for rules without the
 normalisation constraint), padded with zeros to a multiple of 64 bytes and aligned
 to 64, so that a row is a whole number of cache lines and no sweep has a scalar
 tail. Kernels keep the padding at zero; users see `Theta[:, :columns]`, a view.
+
+The numbers of a row are next to each other, but rows may have others between them: for
+features that touch few rows, the averaging sums of a row lie behind its parameters
+(`paired_zeros`), where the processor finds them without another search.
 """
 
 import os
@@ -44,13 +48,35 @@ Work = namedtuple(
 )
 
 
+def parameters_and_sums(rows, columns, dtype, *, averaging, paired):
+    """Zeros for Theta and U; without averaging U is empty. Paired, their rows lie side by side."""
+    if averaging and paired:
+        return paired_zeros(rows, columns, dtype)
+    sums = padded_zeros(rows, columns) if averaging else np.zeros((0, 0))
+    return padded_zeros(rows, columns, dtype), sums
+
+
 def padded_zeros(rows, columns, dtype=np.float64):
     """Zeros of shape (rows, columns rounded up to whole cache lines), aligned to 64 bytes."""
-    lanes = 64 // np.dtype(dtype).itemsize
-    width = -(-columns // lanes) * lanes
-    memory = np.zeros(rows * width + lanes, dtype)
-    start = -memory.ctypes.data % 64 // memory.itemsize
-    return memory[start : start + rows * width].reshape(rows, width)
+    return _lines(rows, _row_bytes(columns, dtype)).view(dtype)
+
+
+def paired_zeros(rows, columns, dtype=np.float64):
+    """Parameters of this dtype and their sums in float64, row beside row: two `padded_zeros`."""
+    size = _row_bytes(columns, dtype)
+    memory = _lines(rows, size + _row_bytes(columns, np.float64))
+    return memory[:, :size].view(dtype), memory[:, size:].view(np.float64)
+
+
+def _row_bytes(columns, dtype):
+    return -(-columns * np.dtype(dtype).itemsize // 64) * 64
+
+
+def _lines(rows, size):
+    """Zero bytes of shape (rows, size), aligned to 64."""
+    memory = np.zeros(rows * size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + rows * size].reshape(rows, size)
 
 
 @njit(**CALLED)

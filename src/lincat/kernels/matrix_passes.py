@@ -9,7 +9,19 @@ that is zero changes no bits: dense one-hot, sparse and integer states agree.
 from numba import njit
 
 from lincat.kernels.layout import CALLED, INLINED, PAD, group_size
-from lincat.kernels.simd import broadcast, element, fma, lanes, line, load, mul, pair, quad, store
+from lincat.kernels.simd import (
+    broadcast,
+    element,
+    fma,
+    lanes,
+    line,
+    load,
+    mul,
+    pair,
+    quad,
+    store,
+    stride,
+)
 
 
 @njit(**INLINED)
@@ -26,11 +38,10 @@ def dots(work, Theta, phi, phi_next, t):
 
 @njit(**INLINED)
 def _dots_block(work, Theta, phi, phi_next, t, k, like):
-    d, width = Theta.shape
     f = load(work.offset, k, like)
     g = f
-    for i in range(d):
-        theta = load(Theta, i * width + k, like)
+    for i in range(Theta.shape[0]):
+        theta = load(Theta, i * stride(Theta) + k, like)
         f = fma(broadcast(phi[t, i], like), theta, f)
         g = fma(broadcast(phi_next[t, i], like), theta, g)
     store(work.row, k, f)
@@ -45,8 +56,8 @@ def update(Theta, work, phi, t):
     for k in range(0, width, lanes(like)):
         e = load(work.error, k, like)
         for i in range(d):
-            theta = load(Theta, i * width + k, like)
-            store(Theta, i * width + k, fma(broadcast(phi[t, i], like), e, theta))
+            theta = load(Theta, i * stride(Theta) + k, like)
+            store(Theta, i * stride(Theta) + k, fma(broadcast(phi[t, i], like), e, theta))
 
 
 @njit(**INLINED)
@@ -60,9 +71,9 @@ def update_and_dots(Theta, work, phi, phi_next, t):
         f = load(work.offset, k, like)
         g = f
         for i in range(d):
-            theta = load(Theta, i * width + k, like)
+            theta = load(Theta, i * stride(Theta) + k, like)
             theta = fma(broadcast(phi[t, i], like), e, theta)
-            store(Theta, i * width + k, theta)
+            store(Theta, i * stride(Theta) + k, theta)
             f = fma(broadcast(phi[t + 1, i], like), theta, f)
             g = fma(broadcast(phi_next[t + 1, i], like), theta, g)
         store(work.row, k, f)
@@ -91,14 +102,14 @@ def _add_group_to_four_rows(U, phi, first, errors, start, stop, quads, i):
     for j in range(start, stop):
         for q in range(4):
             quads[j - start, q] = phi[first + j, i + q]
-    width = U.shape[1]
+    width, step = U.shape[1], stride(U)
     like = line(U)
     for k in range(0, width, lanes(like)):
-        at = i * width + k
+        at = i * step + k
         u0 = load(U, at, like)
-        u1 = load(U, at + width, like)
-        u2 = load(U, at + 2 * width, like)
-        u3 = load(U, at + 3 * width, like)
+        u1 = load(U, at + step, like)
+        u2 = load(U, at + 2 * step, like)
+        u3 = load(U, at + 3 * step, like)
         for j in range(stop - start):
             e = load(errors, (start + j) * width + k, like)
             u0 = fma(broadcast(element(quads, 4 * j), like), e, u0)
@@ -106,9 +117,9 @@ def _add_group_to_four_rows(U, phi, first, errors, start, stop, quads, i):
             u2 = fma(broadcast(element(quads, 4 * j + 2), like), e, u2)
             u3 = fma(broadcast(element(quads, 4 * j + 3), like), e, u3)
         store(U, at, u0)
-        store(U, at + width, u1)
-        store(U, at + 2 * width, u2)
-        store(U, at + 3 * width, u3)
+        store(U, at + step, u1)
+        store(U, at + 2 * step, u2)
+        store(U, at + 3 * step, u3)
 
 
 @njit(**INLINED)
@@ -125,15 +136,14 @@ def _add_group_to_row(U, phi, first, errors, start, stop, i):
 
 @njit(**INLINED)
 def _add_group_to_block(U, phi, first, errors, start, stop, i, k, like):
-    width = U.shape[1]
-    u = load(U, i * width + k, like)
+    u = load(U, i * stride(U) + k, like)
     for j in range(start, stop):
         u = fma(
             broadcast(element(phi, (first + j) * phi.shape[1] + i), like),
-            load(errors, j * width + k, like),
+            load(errors, j * stride(errors) + k, like),
             u,
         )
-    store(U, i * width + k, u)
+    store(U, i * stride(U) + k, u)
 
 
 @njit(**INLINED)

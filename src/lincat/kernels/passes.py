@@ -9,15 +9,24 @@ from lincat.kernels.layout import VECTORS
 if VECTORS:
     from lincat.kernels.blocks import cdf_error
     from lincat.kernels.matrix_passes import add_outers, dots, lagged, update, update_and_dots
-    from lincat.kernels.row_passes import add_row, add_rows, copy_rows, dot_rows
+    from lincat.kernels.row_passes import (
+        add_row,
+        add_rows,
+        add_rows_twice,
+        copy_rows,
+        dot_rows,
+        expect_rows,
+    )
 else:
     from lincat.kernels.plain_passes import (
         add_outers,
         add_row,
         add_rows,
+        add_rows_twice,
         copy_rows,
         dot_rows,
         dots,
+        expect_rows,
         lagged,
         update,
         update_and_dots,
@@ -28,10 +37,12 @@ __all__ = [
     "add_outers",
     "add_row",
     "add_rows",
+    "add_rows_twice",
     "cdf_error",
     "copy_rows",
     "dot_rows",
     "dots",
+    "expect_rows",
     "lagged",
     "update",
     "update_and_dots",

@@ -68,11 +68,23 @@ def dot_rows(out, at, Theta, offset, indices, values, first, last):
 
 
 @njit(**CALLED)
-def add_rows(Theta, errors, at, scale, indices, values, first, last):
-    """Theta[indices[j]] += values[j] (scale errors[at]), first <= j < last."""
+def expect_rows(U, indices, first, last):
+    """Nothing: a plain loop cannot ask for what it will need."""
+
+
+@njit(**CALLED)
+def add_rows(Theta, errors, at, indices, values, first, last):
+    """Theta[indices[j]] += values[j] errors[at], first <= j < last."""
     for j in range(first, last):
-        for k in range(min(Theta.shape[1], errors.shape[1])):
-            Theta[indices[j], k] += values[j] * (scale * errors[at, k])
+        for k in range(Theta.shape[1]):
+            Theta[indices[j], k] += values[j] * errors[at, k]
+
+
+@njit(**CALLED)
+def add_rows_twice(Theta, U, errors, at, lags, indices, values, first, last):
+    """The same, and U[indices[j]] += values[j] lags[0]."""
+    add_rows(Theta, errors, at, indices, values, first, last)
+    add_rows(U, lags, 0, indices, values, first, last)
 
 
 @njit(**CALLED)
@@ -86,5 +98,5 @@ def copy_rows(work, Theta, i, i_next):
 @njit(**CALLED)
 def add_row(Theta, errors, at, scale, i):
     """Theta[i] += scale errors[at]."""
-    for k in range(min(Theta.shape[1], errors.shape[1])):
+    for k in range(Theta.shape[1]):
         Theta[i, k] += scale * errors[at, k]

@@ -7,7 +7,20 @@ the features written out densely (in the order of `indices`).
 from numba import njit
 
 from lincat.kernels.layout import INLINED, PAD
-from lincat.kernels.simd import add, broadcast, element, fma, lanes, line, load, mul, pair, store
+from lincat.kernels.simd import (
+    add,
+    broadcast,
+    element,
+    fma,
+    lanes,
+    line,
+    load,
+    mul,
+    pair,
+    prefetch,
+    store,
+    stride,
+)
 
 
 @njit(**INLINED)
@@ -24,29 +37,46 @@ def dot_rows(out, at, Theta, offset, indices, values, first, last):
 
 @njit(**INLINED)
 def _dot_rows_block(out, at, Theta, offset, indices, values, first, last, k, like):
-    width = Theta.shape[1]
     f = load(offset, k, like)
     for j in range(first, last):
-        theta = load(Theta, element(indices, j) * width + k, like)
+        theta = load(Theta, element(indices, j) * stride(Theta) + k, like)
         f = fma(broadcast(element(values, j), like), theta, f)
     store(out, at + k, f)
 
 
 @njit(**INLINED)
-def add_rows(Theta, errors, at, scale, indices, values, first, last):
-    """Theta[indices[j]] += values[j] (scale errors[at]), first <= j < last."""
+def expect_rows(U, indices, first, last):
+    """Ask for the rows U[indices[j]], first <= j < last, which are needed soon."""
     for j in range(first, last):
-        _add_to_row(Theta, element(indices, j), errors, at, scale, element(values, j))
+        start = element(indices, j) * stride(U)
+        for k in range(0, U.shape[1], lanes(line(U))):
+            prefetch(U, start + k)
 
 
 @njit(**INLINED)
-def _add_to_row(Theta, i, errors, at, scale, value):
-    width = Theta.shape[1]
+def add_rows(Theta, errors, at, indices, values, first, last):
+    """Theta[indices[j]] += values[j] errors[at], first <= j < last."""
+    for j in range(first, last):
+        _add_to_row(Theta, element(indices, j), errors, at, element(values, j))
+
+
+@njit(**INLINED)
+def add_rows_twice(Theta, U, errors, at, lags, indices, values, first, last):
+    """The same, and U[indices[j]] += values[j] lags[0] with it: those rows lie side by side."""
+    for j in range(first, last):
+        i, value = element(indices, j), element(values, j)
+        _add_to_row(Theta, i, errors, at, value)
+        _add_to_row(U, i, lags, 0, value)
+
+
+@njit(**INLINED)
+def _add_to_row(Theta, i, errors, at, value):
     like = line(Theta)
-    factor, multiple = broadcast(value, like), broadcast(scale, like)
-    for k in range(0, width, lanes(like)):
-        e = mul(multiple, load(errors, at * errors.shape[1] + k, like))
-        store(Theta, i * width + k, fma(factor, e, load(Theta, i * width + k, like)))
+    factor = broadcast(value, like)
+    start = i * stride(Theta)
+    for k in range(0, Theta.shape[1], lanes(like)):
+        e = load(errors, at * errors.shape[1] + k, like)
+        store(Theta, start + k, fma(factor, e, load(Theta, start + k, like)))
 
 
 @njit(**INLINED)
@@ -59,11 +89,15 @@ def copy_rows(work, Theta, i, i_next):
     like = line(Theta)
     for k in range(0, width, lanes(like)):
         offset = load(work.offset, k, like)
-        store(work.row, k, add(offset, load(Theta, i * width + k, like)))
-        store(work.ahead, PAD + k, add(offset, load(Theta, i_next * width + k, like)))
+        store(work.row, k, add(offset, load(Theta, i * stride(Theta) + k, like)))
+        store(work.ahead, PAD + k, add(offset, load(Theta, i_next * stride(Theta) + k, like)))
 
 
 @njit(**INLINED)
 def add_row(Theta, errors, at, scale, i):
     """Theta[i] += scale errors[at]."""
-    _add_to_row(Theta, i, errors, at, scale, 1.0)
+    like = line(Theta)
+    factor, start = broadcast(scale, like), i * stride(Theta)
+    for k in range(0, Theta.shape[1], lanes(like)):
+        e = mul(factor, load(errors, at * errors.shape[1] + k, like))
+        store(Theta, start + k, add(load(Theta, start + k, like), e))

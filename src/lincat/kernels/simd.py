@@ -11,9 +11,11 @@ any target that LLVM knows; blocks wider than a register are split by LLVM.
     half(array), line(array)                a zero block of 32, 64 bytes of the dtype of an
     pair(array), quad(array)                array (or number); of 128, 256 bytes
     lanes(block)                            how many numbers a block holds, a constant
-    load(array, at, like)                   array.flat[at : at + lanes], in like's dtype
-    store(array, at, block)                 array.flat[at : at + lanes] = block, in array's dtype
-    element(array, at)                      array.flat[at], without Numba's care for at < 0
+    stride(matrix)                          how many numbers lie from one row to the next
+    load(array, at, like)                   numbers at .. at + lanes - 1, in like's dtype
+    store(array, at, block)                 set them to a block, in the array's dtype
+    element(array, at)                      number at, without Numba's care for at < 0
+    prefetch(array, at)                     ask for the cache line of number at
     broadcast(x, like)                      x in every lane
     ramp(like)                              0, 1, 2, ...
     add(a, b), sub(a, b), mul(a, b)
@@ -22,9 +24,10 @@ any target that LLVM knows; blocks wider than a register are split by LLVM.
     floor(a)                                rounded down
     keep(a, n)                              lanes 0 .. n-1 of a, zero in the others
 
-`like` is any block: only its type counts. `at` counts elements of a C-contiguous
-array and is not checked. No operation carries fast-math flags, so the bits of a
-lane do not depend on the width of its block or on what surrounds it.
+`like` is any block: only its type counts. `at` counts numbers in memory from the first one of
+the array, so element (i, k) of a matrix is at i * stride(matrix) + k; it is not checked. No
+operation carries fast-math flags, so the bits of a lane do not depend on the width of its block
+or on what surrounds it.
 
 Numba's on-disk cache does not see edits to this file: remove __pycache__ after one.
 """
@@ -105,8 +108,18 @@ def lanes(typingctx, block):
     return types.int64(block), emit
 
 
+@intrinsic
+def stride(typingctx, matrix):
+    def emit(context, builder, signature, args):
+        strides = context.make_array(matrix)(context, builder, args[0]).strides
+        size = ir.Constant(ir.IntType(64), matrix.dtype.bitwidth // 8)
+        return builder.sdiv(builder.extract_value(strides, 0), size, flags=("exact",))
+
+    return types.int64(matrix), emit
+
+
 def _pointer(context, builder, signature, args, vector):
-    """Address of element args[1] of the flattened array args[0], as a pointer to a block."""
+    """Address of number args[1] of the array args[0], as a pointer to a block."""
     data = context.make_array(signature.args[0])(context, builder, args[0]).data
     at = context.cast(builder, args[1], signature.args[1], types.intp)
     return builder.bitcast(builder.gep(data, [at]), _ir_type(vector).as_pointer())
@@ -142,6 +155,22 @@ def element(typingctx, array, at):
         return builder.load(builder.gep(data, [context.cast(builder, args[1], at, types.intp)]))
 
     return array.dtype(array, at), emit
+
+
+@intrinsic
+def prefetch(typingctx, array, at):
+    def emit(context, builder, signature, args):
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        data = context.make_array(array)(context, builder, args[0]).data
+        place = builder.gep(data, [context.cast(builder, args[1], at, types.intp)])
+        # To be read, kept in all levels of cache, and data.
+        flags = [ir.Constant(flag, value) for value in (0, 3, 1)]
+        builder.call(function, [builder.bitcast(place, byte), *flags])
+        return context.get_dummy_value()
+
+    return types.void(array, at), emit
 
 
 @intrinsic

@@ -16,7 +16,6 @@ from typing import Any, Self
 import numpy as np
 
 from lincat import kernels
-from lincat._files import write_atomically
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat._validation import check_choice, check_gamma, check_integer, fail
 from lincat.data.transitions import Transitions, check_state_features
@@ -274,22 +273,27 @@ class Learner(ABC):
 
     def _allocate(self, waiting: list[Transitions]) -> None:
         d = waiting[0].n_features
-        if d is None and self.n_features is None:
+        rows = self.n_features if d is None else d
+        if rows is None:
             raise fail(
                 "n_features",
                 "the number of states, as states are given by number",
                 None,
                 f"pass n_features= to {type(self).__name__}",
             )
-        if None not in (d, self.n_features) and d != self.n_features:
+        if self.n_features not in (None, rows):
             raise fail("phi", f"{self.n_features} features, as n_features says", d)
-        rows = self.n_features if d is None else d
-        self._Theta_ = kernels.layout.padded_zeros(rows, self._columns(), np.dtype(self.dtype))
-        self._Theta_[:, : self._columns()] = self._initial(waiting, self._Theta_.shape[0])
+        self._lay_out(rows, np.dtype(self.dtype), waiting[0].kind)
+        self._Theta_[:, : self._columns()] = self._initial(waiting, rows)
         if self.dtype == "float32":
-            self._average_.fold_every = max(_FOLD, self._Theta_.shape[0])
-        sums = self._average_.needs_sums
-        self._U_ = kernels.layout.padded_zeros(rows, self._columns()) if sums else np.zeros((0, 0))
+            self._average_.fold_every = max(_FOLD, rows)
+
+    def _lay_out(self, rows: int, dtype: np.dtype[Any], kind: str) -> None:
+        """Make room for Theta and U, row beside row where features touch few rows."""
+        self._kind_ = kind
+        sizes, sums = (rows, self._columns(), dtype), self._average_.needs_sums
+        made = kernels.layout.parameters_and_sums(*sizes, averaging=sums, paired=kind != "dense")
+        self._Theta_, self._U_ = made
 
     def _learn_all(self, transitions: Transitions, batch_size: int) -> None:
         rows = self._Theta_.shape[0]
@@ -299,6 +303,11 @@ class Learner(ABC):
             top = max(int(transitions.phi.max()), int(transitions.phi_next.max()))
             if top >= rows:
                 raise fail("phi", f"states below n_features = {rows}", top)
+        if not hasattr(self, "_kind_"):  # read from a file, and not laid out yet
+            theta, sums = self._theta_and_sums()
+            self._lay_out(rows, theta.dtype, transitions.kind)
+            for new, old in zip(self._theta_and_sums(), (theta, sums), strict=True):
+                new[:] = old
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
             step, largest = self._steps(chunk, batch_size)
@@ -383,57 +392,7 @@ class Learner(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the learner to a file: safetensors, no code, written whole or not at all."""
-        from lincat.learners.files import save_bytes
+        from lincat.learners.files import save
 
         self._end_warm_up()
-        try:
-            write_atomically(Path(path), save_bytes(self))
-        except OSError as error:
-            reason = error.strerror or "an error"
-            raise fail("path", "a place that can be written", f"{path} ({reason})") from None
-
-    def _state(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
-        """Arrays and numbers from which learning goes on bit for bit."""
-        average = self._average_
-        theta, sums = self._theta_and_sums()
-        arrays = {"Theta": np.ascontiguousarray(theta)}
-        if average.needs_sums:
-            arrays["U"] = np.ascontiguousarray(sums)
-        if average.begin_sum is not None:
-            arrays["begin_sum"] = average.begin_sum
-        if average.next_sum is not None:
-            arrays["next_sum"] = average.next_sum
-        if average.folded_sum is not None:
-            arrays["folded_sum"] = average.folded_sum
-        numbers = {
-            "n_seen": self.n_seen_,
-            "n_updates": self.n_updates_,
-            "largest_norm": self._largest_norm_,
-            "average": {
-                "kind": average.kind,
-                "horizon": average.horizon,
-                "fold_every": average.fold_every,
-            },
-            "windows": [average.begin, average.next_begin, average.folded],
-            "extra": self._extra_state(),
-        }
-        return arrays, numbers
-
-    def _restore(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
-        self.n_seen_, self.n_updates_ = numbers["n_seen"], numbers["n_updates"]
-        self._largest_norm_, self._waiting_ = numbers["largest_norm"], []
-        average = self._average_ = IterateAverage(**numbers["average"])
-        average.begin, average.next_begin, average.folded = numbers["windows"]
-        self._restore_extra(numbers["extra"])
-
-        def padded(array: FloatArray) -> FloatArray:
-            rows, columns = array.shape
-            copy: FloatArray = kernels.layout.padded_zeros(rows, columns, array.dtype)
-            copy[:, : array.shape[1]] = array
-            return copy
-
-        self._Theta_ = padded(arrays["Theta"])
-        self._U_ = padded(arrays["U"]) if "U" in arrays else np.zeros((0, 0))
-        average.begin_sum = arrays.get("begin_sum")
-        average.next_sum = arrays.get("next_sum")
-        average.folded_sum = arrays.get("folded_sum")
+        save(self, path)

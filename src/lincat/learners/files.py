@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from lincat._files import write_atomically
+from lincat._typing import FloatArray
 from lincat._validation import InvalidInputError, check_choice, check_number, fail
 from lincat._version import __version__
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
+from lincat.learners.averaging import IterateAverage
 from lincat.learners.linear_ctd import LinearCTD
 from lincat.learners.linear_pmf import LinearPMF
 from lincat.learners.linear_td import LinearTD
@@ -24,7 +27,7 @@ from lincat.learners.schedules import PolynomialDecay
 from lincat.learners.softmax_ctd import SoftmaxCTD
 from lincat.learners.unnormalised_ctd import UnnormalisedCTD
 
-__all__ = ["load", "save_bytes"]
+__all__ = ["load", "save", "save_bytes"]
 
 _FORMAT = 1
 _CLASSES: dict[str, type[Learner]] = {
@@ -34,11 +37,20 @@ _ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
 _LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
 
 
+def save(learner: Learner, path: str | Path) -> None:
+    """Write a learner to a file, whole or not at all."""
+    try:
+        write_atomically(Path(path), save_bytes(learner))
+    except OSError as error:
+        reason = error.strerror or "an error"
+        raise fail("path", "a place that can be written", f"{path} ({reason})") from None
+
+
 def save_bytes(learner: Learner) -> bytes:
     """Return the content of a learner's file."""
-    from safetensors.numpy import save
+    from safetensors.numpy import save as safetensors_bytes
 
-    arrays, numbers = learner._state()
+    arrays, numbers = _state(learner)
     header = {
         "format": _FORMAT,
         "lincat": __version__,
@@ -46,7 +58,8 @@ def save_bytes(learner: Learner) -> bytes:
         "params": {name: _plain(value) for name, value in learner.get_params().items()},
         "state": numbers,
     }
-    return save(arrays, metadata={"lincat": json.dumps(header, sort_keys=True, default=_plain)})
+    text = json.dumps(header, sort_keys=True, default=_plain)
+    return safetensors_bytes(arrays, metadata={"lincat": text})
 
 
 def load(path: str | Path) -> Any:
@@ -99,9 +112,47 @@ def _build(content: bytes) -> Learner:
     arrays = load_arrays(content)
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
-    learner._restore(arrays, header["state"])
+    _restore(learner, arrays, header["state"])
     _check_state(learner, arrays)
     return learner
+
+
+def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+    """Arrays and numbers from which learning goes on bit for bit."""
+    average = learner._average_
+    theta, sums = learner._theta_and_sums()
+    arrays = {"Theta": np.ascontiguousarray(theta)}
+    if average.needs_sums:
+        arrays["U"] = np.ascontiguousarray(sums)
+    for name in ("begin_sum", "next_sum", "folded_sum"):
+        if getattr(average, name) is not None:
+            arrays[name] = getattr(average, name)
+    numbers = {
+        "n_seen": learner.n_seen_,
+        "n_updates": learner.n_updates_,
+        "largest_norm": learner._largest_norm_,
+        "average": {
+            "kind": average.kind,
+            "horizon": average.horizon,
+            "fold_every": average.fold_every,
+        },
+        "windows": [average.begin, average.next_begin, average.folded],
+        "extra": learner._extra_state(),
+    }
+    return arrays, numbers
+
+
+def _restore(learner: Learner, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+    """Take back what :func:`_state` gave."""
+    learner.n_seen_, learner.n_updates_ = numbers["n_seen"], numbers["n_updates"]
+    learner._largest_norm_, learner._waiting_ = numbers["largest_norm"], []
+    average = learner._average_ = IterateAverage(**numbers["average"])
+    average.begin, average.next_begin, average.folded = numbers["windows"]
+    learner._restore_extra(numbers["extra"])
+    for name in ("begin_sum", "next_sum", "folded_sum"):
+        setattr(average, name, arrays.get(name))
+    # Laid out for kernels when there is more to learn: only then is the kind of features known.
+    learner._Theta_, learner._U_ = arrays["Theta"], arrays.get("U", np.zeros((0, 0)))
 
 
 def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:

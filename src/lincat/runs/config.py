@@ -113,8 +113,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     n_states: _Positive = 8
 
     def __post_init__(self) -> None:
-        if not self.source:
-            raise ValueError("expected at least one source")
+        if not self.source or "" in self.source:  # an empty path would be the current folder
+            raise ValueError("expected at least one source, and none of them empty")
         if (self.low is None) != (self.high is None):
             raise ValueError("expected both low and high, or none of them")
         for name in ("low", "high", "below", "step_size"):

@@ -15,7 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import lincat
-from lincat._validation import fail
+from lincat._validation import InvalidInputError, fail
 from lincat.core.grid import Grid
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
@@ -148,9 +148,13 @@ class EvaluationRun:
         opened, config, model = self._opened, self.config, self.model
         model.learner.save(self.folder.model_file)
         model.features.save(self.folder.features_file)
-        checked = None
+        checked, warnings = None, []
         if not self._stop.is_set():
-            checked = check_model(model, self.shown, opened, config, held)
+            try:
+                checked = check_model(model, self.shown, opened, config, held)
+            except InvalidInputError as error:
+                warnings.append(f"Not validated: {error}.")  # no reason to lose what was learned
+        warnings += warnings_of(model, self.curves, config, opened.source.skipped_rows)
         result = {
             "complete": not self._stop.is_set(),
             "source": opened.source.description,
@@ -161,7 +165,7 @@ class EvaluationRun:
             "transitions": model.learner.n_seen_,
             "seconds": self.seconds,
             "notes": self.notes,
-            "warnings": warnings_of(model, self.curves, config, opened.source.skipped_rows),
+            "warnings": warnings,
             **result_of(model, self.curves, checked),
         }
         self.folder.write_json(self.folder.result_file, result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from lincat._validation import fail
 from lincat.data.gym import GymSource
 from lincat.data.rollouts import rollouts
 from lincat.data.steps import Steps
+from lincat.features.tabular import Tabular
 from lincat.inference.results import Validation
 from lincat.inference.returns import returns_to_go
 from lincat.inference.validation import validate
@@ -96,11 +98,14 @@ def _by_held_out(
         tolerance=_TOLERANCE,
     )
     chosen = np.flatnonzero(usable)[: config.validate]
+    known = _known(model, held.observation[chosen])
+    new, chosen = int((~known).sum()), chosen[known]
     if len(chosen) == 0:
+        reason = "all of states never seen before" if new else "their record breaks off too early"
         raise fail(
             "validate",
             "held-out steps whose returns are known",
-            f"none among the last {len(held)}: their record breaks off after few steps",
+            f"none among the last {len(held)}, {reason}",
             "hold out more, or leave validation out",
         )
     ends = held.terminated | held.truncated
@@ -112,4 +117,13 @@ def _by_held_out(
         groups=shown.nearest(observations),
         blocks=trajectory[chosen].tolist(),
     )
-    return f"{len(chosen):,} returns after those learned from, held out", result
+    left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
+    return f"{len(chosen):,} returns after those learned from, held out{left_out}", result
+
+
+def _known(model: Model, observations: Any) -> Any:
+    """Return for which observations there is a prediction: a table has none for new ids."""
+    if not isinstance(model.features, Tabular):
+        return np.ones(len(observations), dtype=bool)
+    ids = set(model.features.ids_)
+    return np.array([one in ids for one in observations.tolist()], dtype=bool)

@@ -1,0 +1,104 @@
+"""What a run says at its end, and what it warns of."""
+
+import json
+
+import numpy as np
+import pytest
+
+import lincat
+from lincat.runs.config import EvaluationConfig
+from tests.runs.logs import run_whole, write_names, write_points
+
+
+def result_with(tmp_path, source="frozen_lake", **options):
+    options = {"steps": 4000, "intervals": 20, **options}
+    return run_whole(tmp_path / "run", EvaluationConfig(source=[source], **options)).result()
+
+
+def about(result, word):
+    return [text for text in result["warnings"] if word in text]
+
+
+def test_mass_off_the_grid_is_told_with_a_remedy_that_helps(tmp_path):
+    file = write_points(tmp_path / "log.parquet")
+    options = {"gamma": 0.8, "features": "scaling", "steps": None}
+    narrow = result_with(tmp_path / "a", file, low=-0.5, high=0.5, **options)
+    (text,) = about(narrow, "of the mass")
+    assert "below the grid [-0.5, 0.5]" in text
+    low, high = json.loads(text.split("would fit ")[1].split(" (--low")[0])
+    wide = result_with(tmp_path / "b", file, low=low, high=high, **options)
+    assert about(wide, "of the mass") == []
+
+
+def test_a_large_step_size_is_told(tmp_path):
+    assert len(about(result_with(tmp_path / "a", step_size=1.2), "step size")) == 1
+    assert about(result_with(tmp_path / "b", step_size=0.01), "step size") == []
+    assert about(result_with(tmp_path / "c", step_size="auto"), "step size") == []
+
+
+def test_an_integer_step_size_is_a_step_size_too(tmp_path):
+    assert len(about(result_with(tmp_path, step_size=1), "step size")) == 1
+
+
+def test_features_that_never_fire_are_counted(tmp_path):
+    file = tmp_path / "log.csv"
+    rows = "".join(f"{t % 2},0,{1 - t % 2},0,1\n" for t in range(600))
+    file.write_text("obs_0,obs_1,next_obs_0,next_obs_1,reward\n" + rows)
+    options = {"gamma": 0.5, "features": "identity", "steps": None}
+    assert about(result_with(tmp_path / "a", str(file), **options), "1 of 2 features never fire")
+
+
+def test_rows_left_out_are_counted(tmp_path):
+    file = tmp_path / "log.csv"
+    text = "".join(f"{t % 3},{'oops' if t % 100 == 7 else 1}\n" for t in range(2000))
+    file.write_text("state,reward\n" + text)
+    options = {"gamma": 0.5, "steps": None}
+    result = result_with(tmp_path / "a", str(file), on_bad_rows="skip", **options)
+    assert about(result, "20 bad rows were left out")
+    with pytest.raises(lincat.InvalidInputError, match="row 8, reward: expected a finite number"):
+        result_with(tmp_path / "b", str(file), on_bad_rows="stop", **options)
+
+
+def test_a_run_without_anything_wrong_has_no_warnings(tmp_path):
+    result = result_with(tmp_path, "uniform_coin", steps=30_000)
+    assert result["warnings"] == []
+
+
+def test_bands_hold_the_law(tmp_path):
+    result = result_with(tmp_path, "uniform_coin", steps=30_000)
+    low, high = np.array(result["bands"])
+    cdf = np.array(result["cdf"])
+    assert low.shape == high.shape == cdf.shape
+    assert (low <= cdf).all()
+    assert (cdf <= high).all()
+    assert result["confidence"] == 0.95
+
+
+@pytest.mark.parametrize("options", [{"averaging": "none"}, {"learner": "softmax_ctd"}])
+def test_no_bands_where_there_are_none(tmp_path, options):
+    assert result_with(tmp_path, **options)["bands"] is None
+
+
+def test_no_bands_after_a_handful_of_steps(tmp_path):
+    file = write_names(tmp_path / "log.csv", rows=100)
+    result = result_with(tmp_path, file, gamma=0.5, steps=3)
+    assert result["bands"] is None
+    assert result["transitions"] == 3
+    assert np.isfinite(result["cdf"]).all()
+
+
+def test_a_single_row_is_a_run(tmp_path):
+    file = tmp_path / "log.csv"
+    file.write_text("state,next_state,reward,terminated\na,b,3,true\n")
+    result = result_with(tmp_path, str(file), gamma=0.9, steps=None)
+    assert result["transitions"] == 1
+    assert result["names"] == ["any state", "a"]
+    assert np.isfinite(result["cdf"]).all()
+
+
+def test_rewards_that_are_all_the_same_are_a_run(tmp_path):
+    file = tmp_path / "log.csv"
+    file.write_text("state,reward\n" + "a,0\n" * 300)
+    result = result_with(tmp_path, str(file), gamma=0.9, steps=None)
+    law = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
+    assert np.isfinite(law.mean()).all()
