@@ -54,7 +54,7 @@ def test_the_page_holds_the_sentence_and_the_settings(here):
     page = page_text(here / "run" / "report.html")
     summary = json.loads(ended.out)
     assert summary["summary"][0] in page
-    assert "lincat evaluate --config" in page
+    assert "--config</span> run/config.toml" in page
     assert "steps = 3000" in page
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lincat.cli.options import find_local_modules, terminal
+from lincat.cli.options import (
+    below_option,
+    check_place,
+    file_options,
+    find_local_modules,
+    level_option,
+    terminal,
+)
 
 if TYPE_CHECKING:
     from lincat import ReturnDistribution
@@ -21,20 +28,9 @@ __all__ = ["compare"]
 
 @click.command(short_help="Several runs on the same states, side by side.")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Of quantiles and CVaR.",
-)
-@click.option("--below", type=float, metavar="C", help="Show the chance of a return below C.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Also write a page, as HTML, to this file.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
+@level_option("Of quantiles and CVaR.", default=0.05)
+@below_option
+@file_options("Also write a page, as HTML, to this file.")
 @click.option("--trust-code", is_flag=True, help="Allow features that are imported (module:name).")
 def compare(
     runs: tuple[Path, ...],
@@ -42,6 +38,7 @@ def compare(
     below: float | None,
     out: Path | None,
     as_json: bool,
+    quiet: bool,
     trust_code: bool,
 ) -> None:
     """Lay what RUNS learned beside each other, on the states that the report of the first shows.
@@ -76,8 +73,6 @@ def compare(
     ]
     checks = [validation_of(result) for result in results]
     if out is not None:
-        if not out.absolute().parent.is_dir():
-            raise click.BadParameter(f"{out.parent} is not a folder", param_hint="--out")
         compared = [
             ComparedRun(
                 name=name,
@@ -100,7 +95,7 @@ def compare(
             command=command,
             versions=folders[0].versions,
         )
-        write_atomically(out, page)
+        write_atomically(check_place(out), page)
     scores = [
         {"run": name, **short_scores(check["rows"])}
         for name, check in zip(names, checks, strict=True)
@@ -114,7 +109,7 @@ def compare(
     console.print(rich_table(rows))
     if scores:
         console.print(rich_table(scores))
-    if out is not None:
+    if out is not None and not quiet:
         console.print(f"Report: {out}")
 
 

@@ -65,8 +65,14 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     help="Keyword argument of the environment.",
 )
 @click.option("--trust-pickle", is_flag=True, default=None, help="Allow SB3 files: they run code.")
-@click.option("--sampling", help="markov or generative, from a finite process.")
-@click.option("--format", help="parquet, csv, jsonl or arrow, where the name does not tell.")
+@click.option(
+    "--sampling", type=click.Choice(["markov", "generative"]), help="From a finite process."
+)
+@click.option(
+    "--format",
+    type=click.Choice(["parquet", "csv", "jsonl", "arrow"]),
+    help="Where the name does not tell.",
+)
 @click.option(
     "--column",
     "columns",
@@ -76,8 +82,12 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     help="Column for observation, next_observation, reward, terminated, truncated, discount, "
     "weight, episode or step; several with commas, or a pattern such as obs_*.",
 )
-@click.option("--on-bad-rows", help="stop or skip.  [default: stop]")
-@click.option("--episode-end", help="terminated or truncated, where no column tells.")
+@click.option("--on-bad-rows", type=click.Choice(["stop", "skip"]), help="[default: stop]")
+@click.option(
+    "--episode-end",
+    type=click.Choice(["terminated", "truncated"]),
+    help="What it means, where no column tells.  [default: terminated]",
+)
 @click.option("--features", help="auto, tabular, tiles, fourier, rbf, scaling, identity or m:name.")
 @click.option(
     "--feature-option",
@@ -88,14 +98,18 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     help="Parameter of the features, such as tilings=16.",
 )
 @click.option("--warm-up", type=int, help="Transitions that features are fitted on.")
-@click.option("--learner", help="linear_ctd, linear_pmf, unnormalised_ctd or softmax_ctd.")
+@click.option(
+    "--learner",
+    type=click.Choice(["linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"]),
+    help="[default: linear_ctd]",
+)
 @click.option("--low", type=float, help="First atom of the grid; chosen from the first rewards.")
 @click.option("--high", type=float, help="Last atom of the grid.")
 @click.option("--intervals", type=int, help="K; there are K + 1 atoms.  [default: 50]")
 @click.option("--step-size", help="A number, or auto.  [default: auto]")
-@click.option("--averaging", help="tail, full or none.  [default: tail]")
+@click.option("--averaging", type=click.Choice(["tail", "full", "none"]), help="[default: tail]")
 @click.option("--batch-size", type=int, help="Transitions per update.  [default: 1]")
-@click.option("--dtype", help="float64 or float32.  [default: float64]")
+@click.option("--dtype", type=click.Choice(["float64", "float32"]), help="[default: float64]")
 @click.option(
     "--validate",
     type=int,

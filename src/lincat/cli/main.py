@@ -41,7 +41,15 @@ def main() -> None:
     """Run the command line; bad input ends with one line and exit code 2, divergence with 3."""
     warnings.showwarning = _show_warning
     try:
-        cli(prog_name="lincat")
+        sys.exit(cli(prog_name="lincat", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:  # click itself would take four lines
+        click.echo(f"Error: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(130)
     # Not SystemExit, with which --help ends: naming our errors here imports half of SciPy.
     except Exception as error:
         if isinstance(error, lincat.InvalidInputError):

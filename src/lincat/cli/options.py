@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
+    "SHARE",
+    "below_option",
+    "check_place",
+    "file_options",
     "find_local_modules",
+    "level_option",
+    "machine_options",
     "output_options",
     "resumable_output_options",
+    "run_argument",
     "spinner",
     "terminal",
 ]
+
+
+SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
+_QUIET = click.option("--quiet", is_flag=True, help="No progress and no notes, only the result.")
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,15 +53,55 @@ def resumable_output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def level_option(text: str, default: float | None = None) -> Callable[..., Any]:
+    """Return ``--level``, the share of the worst runs to look at."""
+    return click.option(
+        "--level", type=SHARE, default=default, show_default=default is not None, help=text
+    )
+
+
+def below_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--below``, the threshold of ruin."""
+    text = "Also give the chance of a return below C, the ruin."
+    return click.option("--below", type=float, metavar="C", help=text)(command)
+
+
+def run_argument(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument RUN, the folder of ``lincat evaluate``."""
+    return click.argument("run", type=click.Path(path_type=Path, file_okay=False))(command)
+
+
+def file_options(text: str) -> Callable[..., Any]:
+    """Return ``--out`` for one file, ``--json`` and ``--quiet``."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        path = click.Path(path_type=Path, dir_okay=False)
+        for option in (_QUIET, _JSON, click.option("--out", type=path, help=text)):
+            command = option(command)
+        return command
+
+    return add
+
+
+def machine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--json`` and ``--quiet``."""
+    return _JSON(_QUIET(command))
+
+
+def check_place(out: Path) -> Path:
+    """Return the file to write, if its folder exists."""
+    if not out.absolute().parent.is_dir():
+        raise click.BadParameter(f"{out.parent} is not a folder", param_hint="--out")
+    return out
+
+
 def _with_options(command: Callable[..., Any], *, out: str, force: str) -> Callable[..., Any]:
     options = (
-        click.option(
-            "--json", "as_json", is_flag=True, help="Print one JSON object, for machines."
-        ),
+        _JSON,
         click.option("--out", type=click.Path(path_type=Path, file_okay=False), help=out),
         click.option("--force", is_flag=True, help=force),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-        click.option("--quiet", is_flag=True, help="No progress and no notes, only the result."),
+        _QUIET,
     )
     for option in reversed(options):
         command = option(command)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lincat.cli.options import find_local_modules
+from lincat.cli.options import (
+    SHARE,
+    below_option,
+    check_place,
+    file_options,
+    find_local_modules,
+    level_option,
+    run_argument,
+)
 
 if TYPE_CHECKING:
     from lincat import ReturnDistribution
@@ -20,7 +28,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 
 @click.command(short_help="Distributions and risk for given states.")
-@click.argument("run", type=click.Path(path_type=Path, file_okay=False))
+@run_argument
 @click.option(
     "--states",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -30,17 +38,13 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 @click.option(
     "--quantile",
     "quantiles",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     multiple=True,
     default=(0.05, 0.5, 0.95),
     show_default=True,
 )
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Of CVaR; the run's by default.",
-)
-@click.option("--below", type=float, metavar="C", help="Also give P(return < C), the ruin.")
+@level_option("Of CVaR; the run's by default.")
+@below_option
 @click.option("--masses", is_flag=True, help="Also the probability of each atom of the grid.")
 @click.option(
     "--format",
@@ -48,11 +52,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
     type=click.Choice(["csv", "json", "parquet"]),
     help="Of what is written; by default after the ending of --out, or csv.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write; standard output by default.",
-)
+@file_options("File to write; standard output by default.")
 @click.option(
     "--trust-code",
     is_flag=True,
@@ -67,6 +67,8 @@ def predict(
     masses: bool,
     form: str | None,
     out: Path | None,
+    as_json: bool,
+    quiet: bool,
     trust_code: bool,
 ) -> None:
     """Say what RUN, the folder of lincat evaluate, has learned of some states.
@@ -89,7 +91,11 @@ def predict(
     if trust_code:
         find_local_modules()
     config, result = folder.config, folder.result()
-    form = form or _FORMATS.get("" if out is None else out.suffix.lower(), "csv")
+    form = (
+        "json"
+        if as_json
+        else form or _FORMATS.get("" if out is None else out.suffix.lower(), "csv")
+    )
     model = Model.read(folder.path, trust_code=trust_code)
     if states is None:
         law = model.predict_shown(ShownStates.from_dict(folder.read_states()))
@@ -105,9 +111,9 @@ def predict(
     if out is None:
         click.echo(content, nl=False)
         return
-    if not out.absolute().parent.is_dir():
-        raise click.BadParameter(f"{out.parent} is not a folder", param_hint="--out")
-    write_atomically(out, content)
+    write_atomically(check_place(out), content)
+    if not quiet:
+        click.echo(f"Written: {out}, {len(rows)} states", err=True)
 
 
 def _columns(

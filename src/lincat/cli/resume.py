@@ -7,16 +7,15 @@ from pathlib import Path
 import click
 
 from lincat.cli.evaluate import finish
-from lincat.cli.options import find_local_modules
+from lincat.cli.options import find_local_modules, machine_options, run_argument
 
 __all__ = ["resume"]
 
 
 @click.command(short_help="Go on with a run after an interruption.")
-@click.argument("run", type=click.Path(path_type=Path, file_okay=False))
+@run_argument
 @click.option("--steps", type=click.IntRange(min=1), help="Learn from so many transitions in all.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")
-@click.option("--quiet", is_flag=True, help="No progress and no notes, only the result.")
+@machine_options
 def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
     """Go on with RUN, the folder of lincat evaluate, from its last checkpoint.
 

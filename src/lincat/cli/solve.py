@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import lincat
-from lincat.cli.options import output_options, spinner, terminal
+from lincat.cli.options import below_option, level_option, output_options, spinner, terminal
 
 if TYPE_CHECKING:
     from lincat import Grid, Problem, ReturnDistribution
@@ -31,14 +31,8 @@ _MOST_MASS_ROWS = 129
 )
 @click.option("--low", type=float, help="First atom; by default low enough for all returns.")
 @click.option("--high", type=float, help="Last atom; by default high enough for all.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.05,
-    show_default=True,
-    help="Level of the quantiles and CVaR.",
-)
-@click.option("--below", type=float, metavar="C", help="Also give P(return < C), the ruin.")
+@level_option("Level of the quantiles and CVaR.", default=0.05)
+@below_option
 @output_options
 def solve(
     source: str,

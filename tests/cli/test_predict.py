@@ -1,0 +1,237 @@
+"""lincat predict: what it writes is what the model says, in every format."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import lincat
+from tests.cli.command import assert_one_line, lincat_here, lincat_process
+from tests.runs.logs import write_names, write_points
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A run on points, one on names, one on a finite process."""
+    folder = tmp_path_factory.mktemp("predict")
+    points = write_points(folder / "points.parquet", rows=2000)
+    names = write_names(folder / "names.csv", rows=2000)
+    for source, out in ((points, "points"), (names, "names"), ("frozen_lake", "lake")):
+        options = ["--steps", 2000, "--gamma", 0.8, "--intervals", 10, "--level", 0.1]
+        ended = lincat_here("evaluate", source, *options, "--out", folder / out)
+        assert ended.code == 0, ended.err
+    return folder
+
+
+def predict(*arguments):
+    return lincat_here("predict", *arguments)
+
+
+def rows_of(binary, form):
+    if form == "json":
+        return json.loads(binary, parse_constant=pytest.fail)
+    if form == "parquet":
+        import pyarrow.parquet as pq
+
+        return pq.read_table(io.BytesIO(binary)).to_pylist()
+    return list(csv.DictReader(io.StringIO(binary.decode())))
+
+
+POINTS = np.array([[0.0, 0.0], [1.0, -0.5], [-2.0, 0.25]])
+
+
+def write_states(path):
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet as pq
+
+    rows = [{"obs_1": y, "extra": "x", "obs_0": x} for x, y in POINTS.tolist()]
+    if path.suffix == ".csv":
+        text = "".join(f"{y},x,{x}\n" for x, y in POINTS.tolist())
+        path.write_text("obs_1,extra,obs_0\n" + text)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        pyarrow.feather.write_feather(pa.Table.from_pylist(rows), path)
+    return path
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "parquet", "feather"])
+def test_every_format_in_and_out_holds_what_the_model_says(runs, tmp_path, form, ending):
+    states = write_states(tmp_path / f"states.{ending}")
+    out = tmp_path / f"risk.{form}"
+    ended = predict(
+        *(runs / "points", "--states", states, "--out", out),
+        *("--quantile", 0.25, "--quantile", 0.5, "--below", 0.5, "--masses"),
+    )
+    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    rows = rows_of(out.read_bytes(), form)
+    law = lincat.read_run(runs / "points").predict(POINTS)
+    proper = law.proper()
+    expected = {
+        "obs_0": POINTS[:, 0],
+        "obs_1": POINTS[:, 1],
+        "mean": law.mean(),
+        "std": proper.std(),
+        "q0.25": proper.quantile(0.25),
+        "q0.5": proper.quantile(0.5),
+        "cvar0.1": proper.cvar(0.1),
+        "below0.5": proper.probability_below(0.5),
+        "negative_mass": law.negative_mass,
+    }
+    assert list(rows[0])[: len(expected)] == list(expected)
+    for name, values in expected.items():
+        np.testing.assert_array_equal([float(row[name]) for row in rows], values)
+    masses = np.array([[float(x) for x in list(row.values())[len(expected) :]] for row in rows])
+    np.testing.assert_array_equal(masses, proper.pmf)
+    np.testing.assert_allclose(masses.sum(axis=1), 1.0)
+    atoms = [float(name[2:-1]) for name in list(rows[0])[len(expected) :]]
+    np.testing.assert_allclose(atoms, law.grid.atoms, atol=1e-9)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet"])
+def test_standard_output_is_the_same_as_the_file(runs, tmp_path, form):
+    ended = predict(runs / "names", "--format", form)
+    assert (ended.code, ended.err) == (0, "")
+    assert predict(runs / "names", "--out", tmp_path / f"a.{form}").code == 0
+    assert (tmp_path / f"a.{form}").read_bytes() == ended.binary
+    run = lincat.read_run(runs / "names")
+    rows = rows_of(ended.binary, form)
+    assert [row["state"] for row in rows] == run.names
+    np.testing.assert_allclose([float(row["mean"]) for row in rows], run.returns.mean())
+
+
+def test_the_format_given_wins_over_the_ending(runs, tmp_path):
+    assert predict(runs / "names", "--format", "json", "--out", tmp_path / "a.csv").code == 0
+    assert len(json.loads((tmp_path / "a.csv").read_text())) > 1
+
+
+def test_names_of_states(runs, tmp_path):
+    (tmp_path / "states.csv").write_text("state\nplace 0\nplace 1\nplace 0\n")
+    rows = rows_of(
+        predict(runs / "names", "--states", tmp_path / "states.csv", "--format", "json").binary,
+        "json",
+    )
+    assert [row["state"] for row in rows] == ["place 0", "place 1", "place 0"]
+    law = lincat.read_run(runs / "names").predict(np.array(["place 0", "place 1"], object))
+    assert [row["mean"] for row in rows] == [*law.mean(), law.mean()[0]]
+
+
+def test_numbers_of_states(runs, tmp_path):
+    (tmp_path / "states.json").write_text("[0, 14, 3]")
+    ended = predict(runs / "lake", "--states", tmp_path / "states.json", "--format", "json")
+    assert ended.code == 0, ended.err
+    rows = json.loads(ended.out)
+    assert [row["state"] for row in rows] == [0, 14, 3]
+    law = lincat.read_run(runs / "lake").predict([0, 14, 3])
+    assert [row["mean"] for row in rows] == law.mean().tolist()
+
+
+def test_columns_that_the_run_was_told_of(tmp_path):
+    (tmp_path / "log.csv").write_text("where,reward\n" + "a,1\nb,0\n" * 200)
+    (tmp_path / "ask.csv").write_text("when,where\n1,b\n")
+    run = tmp_path / "run"
+    ended = lincat_here(
+        *("evaluate", tmp_path / "log.csv", "--column", "observation=where", "--gamma", 0.5),
+        *("--out", run),
+    )
+    assert ended.code == 0, ended.err
+    (row,) = rows_of(predict(run, "--states", tmp_path / "ask.csv").binary, "csv")
+    assert row["where"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("run", "name", "content", "message"),
+    [
+        ("names", "a.csv", "state\nplace 0\nnowhere\n", "ids that were seen before, got 'nowhere'"),
+        ("names", "a.csv", "colour\nred\n", "a.csv, observation"),
+        ("names", "a.csv", "", "a.csv"),
+        ("names", "a.csv", "state\n", "a.csv: expected observations, got none"),
+        ("names", "absent.csv", None, "absent.csv"),
+        ("names", "a.txt", "state\nx\n", "a.txt"),
+        ("points", "a.csv", "obs_0,obs_1\n1,x\n", "a.csv, row 1, obs_1"),
+        ("points", "a.csv", "obs_0,obs_1\n1,2\n1,NaN\n", "a.csv, row 2, obs_1"),
+        ("points", "a.csv", "obs_0\n1.5\n", "observations"),
+        ("points", "a.csv", "obs_0,obs_1,obs_2\n1,2,3\n", "observations"),
+        ("points", "a.csv", "state\nplace 0\n", "observations"),
+        ("points", "a.json", "[]", "a.json: expected a JSON list of observations"),
+        ("points", "a.json", "[[1, 2], [3]]", "a.json"),
+        ("points", "a.json", "[[1, null]]", "a.json"),
+        ("points", "a.json", "{", "a.json"),
+        ("points", "a.json", "[{}]", "a.json"),
+        ("points", "a.parquet", "junk", "a.parquet"),
+        ("lake", "a.json", "[16]", "state numbers 0 .. 15, got 16 at row 0"),
+        ("lake", "a.json", "[-1]", "state numbers 0 .. 15, got -1 at row 0"),
+        ("lake", "a.json", '["a"]', "observations"),
+        ("lake", "a.json", "[0.5]", "observations"),
+    ],
+)
+def test_bad_states_are_one_line(runs, tmp_path, run, name, content, message):
+    file = tmp_path / name
+    if content is not None:
+        file.write_text(content)
+    assert_one_line(predict(runs / run, "--states", file), message)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--quantile", "0"],
+        ["--quantile", "1.5"],
+        ["--quantile", "nan"],
+        ["--level", "0"],
+        ["--format", "xml"],
+        ["--out", "absent/folder/risk.csv"],
+        ["--below", "much"],
+    ],
+)
+def test_bad_options_exit_with_two(runs, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    ended = predict(runs / "names", *arguments)
+    assert ended.code == 2, ended.out
+    assert "Error: " in ended.err
+    assert ended.out == ""
+
+
+def test_a_threshold_that_is_no_number(runs):
+    for text in ("nan", "inf"):
+        assert_one_line(predict(runs / "names", "--below", text), "expected")
+
+
+def test_files_that_were_tampered_with_are_one_line(runs, tmp_path):
+    import shutil
+
+    run = tmp_path / "run"
+    shutil.copytree(runs / "names", run)
+    (run / "model.safetensors").write_bytes(b"\x00" * 50)
+    assert_one_line(predict(run), "model.safetensors")
+    (run / "features.safetensors").unlink()
+    assert_one_line(predict(run), "features.safetensors")
+    (run / "config.toml").unlink()
+    assert_one_line(predict(run), "expected the folder of a run")
+
+
+def test_features_that_run_code_need_trust(tmp_path):
+    points = write_points(tmp_path / "points.parquet", rows=500)
+    run = tmp_path / "run"
+    features = "sklearn.preprocessing:StandardScaler"
+    assert (
+        lincat_here("evaluate", points, "--gamma", 0.5, "--features", features, "--out", run).code
+        == 0
+    )
+    assert_one_line(predict(run), "trust")
+    assert predict(run, "--trust-code").code == 0
+
+
+def test_a_process_of_its_own(runs):
+    ended = lincat_process("predict", runs / "names", "--format", "json")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert len(json.loads(ended.stdout)) == len(lincat.read_run(runs / "names").names)
+    assert "Examples:" in predict("--help").out

@@ -1,0 +1,115 @@
+"""lincat report: the page drawn again from what is on disk."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import lincat
+from tests.cli.command import assert_one_line, lincat_here, lincat_process, page_text
+from tests.runs.logs import write_names
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    log = write_names(folder / "log.csv", rows=2000)
+    ended = lincat_here(
+        *("evaluate", log, "--gamma", 0.8, "--validate", 200, "--below", 0),
+        *("--out", folder / "run"),
+    )
+    assert ended.code == 0, ended.err
+    return folder / "run"
+
+
+@pytest.fixture
+def run(finished, tmp_path):
+    shutil.copytree(finished, tmp_path / "run")
+    return tmp_path / "run"
+
+
+def report(*arguments):
+    return lincat_here("report", *arguments)
+
+
+def test_drawn_again_it_is_the_same_page(run):
+    before = (run / "report.html").read_bytes()
+    (run / "report.html").unlink()
+    files = {p: p.read_bytes() for p in run.rglob("*") if p.is_file()}
+    ended = report(run)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.splitlines()[-1] == f"Report: {run / 'report.html'}"
+    assert ended.out.splitlines()[0] in page_text(run / "report.html")
+    after = (run / "report.html").read_text()
+    # The command of the page names the folder, which was copied.
+    assert len(after) == pytest.approx(len(before), rel=0.02)
+    assert {p: p.read_bytes() for p in files} == files
+
+
+def test_another_level_and_threshold_elsewhere(run, tmp_path):
+    before = (run / "report.html").read_bytes()
+    page = tmp_path / "careful.html"
+    ended = report(run, "--level", 0.01, "--below", 1.5, "--out", page, "--json")
+    answer = json.loads(ended.out, parse_constant=pytest.fail)
+    assert answer["report"] == str(page)
+    assert {"q0.01", "cvar0.01", "P(G<1.5)"} <= set(answer["states"][0])
+    law = lincat.read_run(run).returns.proper()
+    np.testing.assert_allclose([s["cvar0.01"] for s in answer["states"]], law.cvar(0.01))
+    np.testing.assert_allclose(
+        [s["P(G<1.5)"] for s in answer["states"]], law.probability_below(1.5)
+    )
+    assert answer["summary"][0] in page_text(page)
+    assert (run / "report.html").read_bytes() == before
+
+
+def test_json_holds_the_validation(run):
+    answer = json.loads(report(run, "--json").out)
+    assert answer["validation"][0]["group"] == "all"
+    assert answer["validation"][0]["returns"] == 200
+    assert answer["complete"] is True
+
+
+@pytest.mark.parametrize("file", ["result.json", "versions.json", "config.toml"])
+@pytest.mark.parametrize("content", ["", "{", None])
+def test_a_torn_folder_is_one_line(run, file, content):
+    if content is None:
+        (run / file).unlink()
+    else:
+        (run / file).write_text(content)
+    ended = report(run)
+    assert ended.code == 2
+    assert ended.err.startswith("Error: ")
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_a_run_without_curves_still_has_a_page(run):
+    (run / "metrics.jsonl").unlink()
+    assert report(run).code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--level", "0"], ["--level", "2"], ["--below", "x"], ["--out", "absent/page.html"]],
+)
+def test_bad_options_exit_with_two(run, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    ended = report(run, *arguments)
+    assert ended.code == 2
+    assert "Error: " in ended.err
+    assert ended.out == ""
+
+
+@pytest.mark.parametrize("below", ["nan", "inf"])
+def test_a_threshold_that_is_no_number_is_one_line(run, below):
+    assert_one_line(report(run, "--below", below), "expected")
+
+
+def test_no_run_is_one_line(tmp_path):
+    assert_one_line(report(tmp_path / "absent"), "expected the folder of a run")
+
+
+def test_a_process_of_its_own(run):
+    ended = lincat_process("report", run)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "Examples:" in report("--help").out
