@@ -71,7 +71,8 @@ def test_every_format_in_and_out_holds_what_the_model_says(runs, tmp_path, form,
         *(runs / "points", "--states", states, "--out", out),
         *("--quantile", 0.25, "--quantile", 0.5, "--below", 0.5, "--masses"),
     )
-    assert (ended.code, ended.out, ended.err) == (0, "", "")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == f"Written: {out}, 3 states\n"
     rows = rows_of(out.read_bytes(), form)
     law = lincat.read_run(runs / "points").predict(POINTS)
     proper = law.proper()
@@ -134,6 +135,21 @@ def test_numbers_of_states(runs, tmp_path):
     assert [row["mean"] for row in rows] == law.mean().tolist()
 
 
+def test_whole_numbers_are_points_where_points_were_learned_from(tmp_path):
+    rows = "".join(f"{t % 7 / 2},{t % 3}\n" for t in range(300))
+    (tmp_path / "log.csv").write_text("mean,reward\n" + rows)
+    (tmp_path / "ask.csv").write_text("mean\n1\n2\n")
+    run = tmp_path / "run"
+    options = ["--column", "observation=mean", "--gamma", 0.5, "--features", "scaling"]
+    assert lincat_here("evaluate", tmp_path / "log.csv", *options, "--out", run).code == 0
+    ended = predict(run, "--states", tmp_path / "ask.csv", "--json")
+    assert ended.code == 0, ended.err
+    rows = json.loads(ended.out)
+    assert [row["observed mean"] for row in rows] == [1.0, 2.0]
+    law = lincat.read_run(run).predict(np.array([[1.0], [2.0]]))
+    assert [row["mean"] for row in rows] == law.mean().tolist()
+
+
 def test_columns_that_the_run_was_told_of(tmp_path):
     (tmp_path / "log.csv").write_text("where,reward\n" + "a,1\nb,0\n" * 200)
     (tmp_path / "ask.csv").write_text("when,where\n1,b\n")
@@ -144,7 +160,7 @@ def test_columns_that_the_run_was_told_of(tmp_path):
     )
     assert ended.code == 0, ended.err
     (row,) = rows_of(predict(run, "--states", tmp_path / "ask.csv").binary, "csv")
-    assert row["where"] == "b"
+    assert row["state"] == "b"
 
 
 @pytest.mark.parametrize(
@@ -156,11 +172,11 @@ def test_columns_that_the_run_was_told_of(tmp_path):
         ("names", "a.csv", "state\n", "a.csv: expected observations, got none"),
         ("names", "absent.csv", None, "absent.csv"),
         ("names", "a.txt", "state\nx\n", "a.txt"),
-        ("points", "a.csv", "obs_0,obs_1\n1,x\n", "a.csv, row 1, obs_1"),
+        ("points", "a.csv", "obs_0,obs_1\n1,x\n", "a.csv, column obs_1: expected numbers"),
         ("points", "a.csv", "obs_0,obs_1\n1,2\n1,NaN\n", "a.csv, row 2, obs_1"),
         ("points", "a.csv", "obs_0\n1.5\n", "observations"),
         ("points", "a.csv", "obs_0,obs_1,obs_2\n1,2,3\n", "observations"),
-        ("points", "a.csv", "state\nplace 0\n", "observations"),
+        ("points", "a.csv", "state\nplace 0\n", "a.csv, column state: expected numbers"),
         ("points", "a.json", "[]", "a.json: expected a JSON list of observations"),
         ("points", "a.json", "[[1, 2], [3]]", "a.json"),
         ("points", "a.json", "[[1, null]]", "a.json"),
@@ -170,7 +186,7 @@ def test_columns_that_the_run_was_told_of(tmp_path):
         ("lake", "a.json", "[16]", "state numbers 0 .. 15, got 16 at row 0"),
         ("lake", "a.json", "[-1]", "state numbers 0 .. 15, got -1 at row 0"),
         ("lake", "a.json", '["a"]', "observations"),
-        ("lake", "a.json", "[0.5]", "observations"),
+        ("lake", "a.json", "[0.5]", "expected ids: integers or texts"),
     ],
 )
 def test_bad_states_are_one_line(runs, tmp_path, run, name, content, message):

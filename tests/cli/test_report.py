@@ -66,12 +66,12 @@ def test_another_level_and_threshold_elsewhere(run, tmp_path):
 def test_json_holds_the_validation(run):
     answer = json.loads(report(run, "--json").out)
     assert answer["validation"][0]["group"] == "all"
-    assert answer["validation"][0]["returns"] == 200
+    assert answer["validation"][0]["n_returns"] == 200
     assert answer["complete"] is True
 
 
 @pytest.mark.parametrize("file", ["result.json", "versions.json", "config.toml"])
-@pytest.mark.parametrize("content", ["", "{", None])
+@pytest.mark.parametrize("content", ["", "{", "[]", None])
 def test_a_torn_folder_is_one_line(run, file, content):
     if content is None:
         (run / file).unlink()
@@ -81,6 +81,13 @@ def test_a_torn_folder_is_one_line(run, file, content):
     assert ended.code == 2
     assert ended.err.startswith("Error: ")
     assert len(ended.err.splitlines()) == 1
+
+
+def test_a_result_of_another_version_is_one_line(run):
+    result = json.loads((run / "result.json").read_text())
+    del result["grid"]
+    (run / "result.json").write_text(json.dumps(result))
+    assert_one_line(report(run), "expected the result of a run, got one without grid")
 
 
 def test_a_run_without_curves_still_has_a_page(run):

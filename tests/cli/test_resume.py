@@ -10,6 +10,7 @@ import pytest
 
 import lincat
 from lincat.runs.config import config_from_dict
+from lincat.runs.evaluate import EvaluationRun
 from lincat.runs.folder import RunFolder
 from tests.cli.command import assert_one_line, lincat_here, lincat_process, page_text
 from tests.runs.logs import (
@@ -127,6 +128,35 @@ def test_ctrl_c_finishes_cleanly_and_resume_completes(here):
     assert "was interrupted" not in page_text(here / "stopped" / "report.html")
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_while_standard_input_is_silent(here, times):
+    options = ["--format", "csv", "--gamma", "0.5", "--low", "0", "--high", "2", "--out", "run"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lincat", "evaluate", "-", *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdin.write(b"state,reward\n" + b"a,1\nb,0\n" * 400_000)  # and then nothing
+    process.stdin.flush()
+    until = time.monotonic() + 60.0
+    while not (here / "run" / "metrics.jsonl").exists():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    for _ in range(times):
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    said = process.stderr.read().decode()
+    assert "Fatal" not in said
+    assert "Traceback" not in said
+    if times == 1:
+        assert lincat.read_run("run").result["complete"] is False
+        assert (here / "run" / "report.html").exists()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
 def test_ctrl_c_with_quiet_and_json_is_one_object(here):
     arguments = ["frozen_lake", "--steps", 20_000, "--json", "--quiet"]
     process = begin_slowly(here / "stopped", *arguments)
@@ -183,12 +213,29 @@ def test_a_longer_run_that_is_killed_is_resumed_without_steps(finished, here, mo
 
     with monkeypatch.context() as patch:
         patch.setattr("lincat.runs.evaluate.EvaluationRun._conclude", killed)
-        assert resume("run", "--steps", 6000).code == 1  # click says "Aborted!"
+        assert resume("run", "--steps", 6000).code == 130
     assert lincat.read_run("run").result["complete"] is False
     assert resume("run").code == 0
     assert lincat.read_run("run").result["transitions"] == 6000
     assert lincat_here("evaluate", "frozen_lake", "--steps", 6000, "--out", "whole").code == 0
     assert learned(finished) == learned(here / "whole")
+
+
+def test_an_interrupted_run_is_not_made_shorter(here, monkeypatch):
+    in_small_batches(monkeypatch)
+    settings = {"source": ["frozen_lake"], "steps": 3000}
+    folder = RunFolder.create(here / "run", config_from_dict(settings))
+    run = EvaluationRun(folder)
+    for progress in run.run():
+        if progress.transitions >= 2000:
+            run.stop()
+    before = folder.result()
+    assert before["complete"] is False
+    message = f"--steps: expected more than the {before['transitions']} of the run, got 10"
+    assert_one_line(resume("run", "--steps", 10), message)
+    assert folder.result() == before
+    assert resume("run", "--steps", 4000).code == 0
+    assert folder.result()["transitions"] == 4000
 
 
 def test_more_steps_than_a_file_has_are_all_there_are(here):

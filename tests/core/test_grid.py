@@ -65,3 +65,30 @@ def test_indices_beyond_the_ends():
     grid = lincat.Grid(0.0, 1.0, 4)
     assert grid.index_at_or_below([-1e300, -0.1, 1.0, 7.0, 1e300]).tolist() == [-1, -1, 4, 4, 4]
     assert grid.index_below([-1e300, 0.0, 1.0, 7.0]).tolist() == [-1, -1, 3, 4]
+
+
+@given(st.lists(st.floats(-5.0, 5.0), min_size=1, max_size=60), st.floats(0.0, 0.95))
+def test_a_grid_for_transitions_holds_all_of_them(reward, gamma):
+    grid = lincat.Grid.for_transitions(reward, gamma, intervals=7)
+    ends = np.array(reward) / (1.0 - gamma)
+    assert grid.low <= ends.min()
+    assert grid.high >= ends.max()
+
+
+def test_a_grid_for_transitions_ends_where_many_rewards_do():
+    reward = [0.0] * 500 + [1.0] * 3
+    terminated = np.array([False] * 500 + [True] * 3)
+    grid = lincat.Grid.for_transitions(reward, np.where(terminated, 0.0, 0.95), intervals=50)
+    assert grid == lincat.Grid(0.0, 1.1, 50)  # three rewards of 1 do not make it a bound
+
+
+def test_rewards_that_are_all_the_same_get_room_on_both_sides():
+    assert lincat.Grid.for_transitions([0.0, 0.0], 0.9, intervals=4) == lincat.Grid(-1.0, 1.0, 4)
+    low, high = 0.0, 4.0
+    assert lincat.Grid.for_transitions([1.0, 1.0], 0.5, intervals=4) == lincat.Grid(low, high, 4)
+
+
+@pytest.mark.parametrize(("reward", "discount"), [([], 0.5), ([1.0, 2.0], 1.0)])
+def test_no_grid_without_bounds(reward, discount):
+    with pytest.raises(lincat.InvalidInputError, match="grid"):
+        lincat.Grid.for_transitions(reward, discount, intervals=4)

@@ -68,6 +68,8 @@ def test_the_offset_is_the_uniform_cdf_and_one_above():
     assert not work_rows(padded_zeros(2, 5), 4, False, 1).offset.any()
 
 
-@pytest.mark.parametrize(("columns", "expected"), [(8, 32), (128, 32), (200, 16), (10_000, 8)])
+@pytest.mark.parametrize(
+    ("columns", "expected"), [(8, 64), (64, 64), (128, 32), (200, 16), (10_000, 8)]
+)
 def test_groups_of_outer_products_fit_the_cache(columns, expected):
     assert group_size(padded_zeros(1, columns)) == expected

@@ -1,7 +1,9 @@
 """The loop: what it writes, and that a run which was killed and resumed is the same run."""
 
+import functools
 import json
 import math
+import os
 import threading
 
 import numpy as np
@@ -124,7 +126,7 @@ def test_its_own_settings_run_it_again_to_the_bit(tmp_path, kind):
 # ----------------------------------------------------------------------- the end of the process
 
 
-@pytest.mark.parametrize("after", [1, 1000, 2500])
+@pytest.mark.parametrize("after", [1, 2500])
 @pytest.mark.parametrize(
     ("kind", "options"),
     [
@@ -171,6 +173,39 @@ def test_killed_again_and_again(tmp_path, monkeypatch):
     finish(folder)
     assert times == 9
     assert learned(folder) == learned(whole)
+
+
+@pytest.mark.parametrize("kind", ["names", "paper"])
+def test_killed_at_any_write_it_is_the_same_to_the_bit(tmp_path, monkeypatch, kind):
+    in_small_batches(monkeypatch, rows=1500)
+    config = a_config(tmp_path, kind)
+    whole = run_whole(tmp_path / "whole", config)
+    replace, calls = os.replace, 0
+
+    def count(source, target, last=None):
+        nonlocal calls
+        calls += 1
+        if calls == last:
+            raise KilledError
+        replace(source, target)
+
+    monkeypatch.setattr("os.replace", count)
+    run_whole(tmp_path / "counted", config)
+    assert calls > 15
+    for last in range(3, calls + 1):  # after the settings, which make a folder a run
+        calls = 0
+        monkeypatch.setattr("os.replace", functools.partial(count, last=last))
+        path = tmp_path / f"killed at {last}"
+        with pytest.raises(KilledError):
+            run_whole(path, config)
+        monkeypatch.setattr("os.replace", replace)
+        folder = RunFolder.open(path)
+        assert not folder.finished
+        finish(folder)
+        assert learned(folder) == learned(whole)
+        assert folder.result()["cdf"] == whole.result()["cdf"]
+        transitions = [row["transitions"] for row in folder.metrics()]
+        assert transitions == sorted(set(transitions))
 
 
 def test_killed_before_the_first_checkpoint_it_starts_afresh(tmp_path, monkeypatch):
@@ -286,6 +321,13 @@ def test_the_learner_gets_what_it_would_get_by_hand(tmp_path):
     model = lincat.load(folder.model_file)
     np.testing.assert_allclose(model.Theta_, learner.Theta_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(model.Theta_mean_, learner.Theta_mean_, rtol=1e-12, atol=1e-12)
+
+
+def test_a_batch_larger_than_all_there_is_is_one_update(tmp_path):
+    config = a_config(tmp_path, "paper", batch_size=10**15)
+    folder = run_whole(tmp_path / "run", config)
+    model = lincat.load(folder.model_file)
+    assert (model.n_seen_, model.n_updates_) == (4000, 1)
 
 
 def test_steps_beyond_the_limit_are_not_even_read(tmp_path, monkeypatch):

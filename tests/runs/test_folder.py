@@ -201,7 +201,7 @@ def test_no_result_says_how_to_get_one(folder):
         folder.result()
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff", b""])
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"", b"[1]", b"null"])
 def test_a_broken_result_is_one_line(folder, content):
     folder.result_file.write_bytes(content)
     with pytest.raises(lincat.InvalidInputError, match=r"result\.json: expected a file of a run"):
@@ -215,4 +215,5 @@ def test_no_nan_is_ever_written(folder):
         folder.write_json(folder.result_file, {"mean": float("nan")})
     assert not folder.finished
     folder.write_json(folder.result_file, {"mean": 1.0})
+    assert folder.finished
     assert json.loads(folder.result_file.read_text()) == {"mean": 1.0}

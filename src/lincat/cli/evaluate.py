@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +166,7 @@ def evaluate(
 
 def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     """Run to the end, write the page, and say what came out."""
-    from lincat.cli.progress import run_to_the_end
+    from lincat.cli.progress import INTERRUPTED, leave, run_to_the_end
     from lincat.cli.run_page import summary_of, write_page
 
     run_to_the_end(run, quiet=quiet)
@@ -180,7 +179,7 @@ def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     if not summary["complete"]:
         if not quiet:
             click.echo(f"Interrupted; lincat resume {folder.path} goes on.", err=True)
-        sys.exit(130)
+        leave(INTERRUPTED)
 
 
 def _settings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -81,7 +81,10 @@ def predict(
       lincat predict runs/cartpole-v1
       lincat predict runs/log --states today.csv --below 0 --out risk.parquet
     """
+    import msgspec
+
     from lincat._files import write_atomically
+    from lincat.data.columns import Columns
     from lincat.data.states import read_observations
     from lincat.runs.folder import RunFolder
     from lincat.runs.model import Model
@@ -97,15 +100,21 @@ def predict(
         else form or _FORMATS.get("" if out is None else out.suffix.lower(), "csv")
     )
     model = Model.read(folder.path, trust_code=trust_code)
+    shown = ShownStates.from_dict(folder.read_states())
     if states is None:
-        law = model.predict_shown(ShownStates.from_dict(folder.read_states()))
+        law = model.predict_shown(shown)
         rows: list[dict[str, Any]] = [{"state": name} for name in result["names"]]
     else:
-        observations = read_observations(states, columns=config.columns)
+        # As learned from: a file of whole numbers may hold points.
+        kind: Literal["points", "ids"] = "points" if shown.members[0].ndim == 2 else "ids"
+        named = msgspec.structs.replace(config.columns or Columns(), kind=kind)
+        observations = read_observations(states, columns=named)
         rows = _observation_rows(observations, result["observation_names"])
         law = model.predict(observations)
     columns = _columns(law, quantiles, config.level if level is None else level, below, masses)
     for i, row in enumerate(rows):
+        for name in columns.keys() & row.keys():  # an observation may be called "mean"
+            row[f"observed {name}"] = row.pop(name)
         row.update({name: float(values[i]) for name, values in columns.items()})
     content = _encode(rows, form)
     if out is None:

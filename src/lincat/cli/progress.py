@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+
+from lincat.runs.prefetch import READER
 
 if TYPE_CHECKING:
     from lincat.runs.evaluate import EvaluationRun
 
-__all__ = ["run_to_the_end"]
+__all__ = ["INTERRUPTED", "leave", "run_to_the_end"]
+
+INTERRUPTED = 130  # exit code after Ctrl-C
 
 
 def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
@@ -36,6 +41,15 @@ def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
                     description=state.doing,
                     pace=f"{_short(pace)}/s" if pace else "",
                 )
+
+
+def leave(code: int) -> NoReturn:
+    """Exit, also while a thread waits for standard input: Python itself would abort over it."""
+    if any(thread.name == READER for thread in threading.enumerate()):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 def _bar() -> Any:
@@ -71,8 +85,11 @@ def _finish_on_interrupt(run: EvaluationRun, *, quiet: bool) -> Iterator[None]:
         yield
         return
 
+    def leave_now(number: int, _: Any) -> None:
+        os._exit(INTERRUPTED)
+
     def finish(number: int, _: Any) -> None:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, leave_now)
         run.stop()
         if not quiet:
             click.echo("Finishing; once more to leave at once.", err=True)

@@ -38,12 +38,10 @@ def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
     folder = RunFolder.open(run)
     find_local_modules()
     done = folder.result() if folder.finished else None
-    if done is not None and done["complete"] and (steps is None or steps <= done["transitions"]):
-        remedy = "lincat report draws it again"
-        if steps is None:
-            raise fail(
-                "RUN", "a run that is not finished, or --steps to make it longer", run, remedy
-            )
+    remedy = "lincat report draws it again"
+    if done is not None and done["complete"] and steps is None:
+        raise fail("RUN", "a run that is not finished, or --steps to make it longer", run, remedy)
+    if done is not None and steps is not None and steps <= done["transitions"]:
         raise fail("--steps", f"more than the {done['transitions']} of the run", steps, remedy)
     if steps is not None:
         longer = msgspec.structs.replace(folder.config, steps=steps)

@@ -9,7 +9,11 @@ import numpy as np
 from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat._validation import check_gamma, check_integer, check_number, fail
 
-__all__ = ["Grid"]
+__all__ = ["Grid", "reach"]
+
+
+_MARGIN = 0.1  # by which a grid is wider, on each side, than the first transitions ask for
+_BOUND = 10  # of them at the same end make it a bound
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,41 @@ class Grid:
         low, high, gamma = check_number(low, "low"), check_number(high, "high"), check_gamma(gamma)
         return cls(low / (1.0 - gamma), high / (1.0 - gamma), intervals)
 
+    @classmethod
+    def for_transitions(cls, reward: ArrayLike, discount: ArrayLike, *, intervals: int) -> Grid:
+        """Return a grid for a stream that begins with these rewards and discounts.
+
+        A reward that came for ever would return r/(1 - discount). A grid that holds all of these
+        loses no mass. What comes later may reach further, so the grid is wider by a tenth on each
+        side; but an end that ten or more of them share is a bound, and the grid ends there. If all
+        are the same nothing is known of others, and it is as wide again, on each side, as they are
+        far from zero.
+
+        Parameters
+        ----------
+        reward : array of shape (n,)
+        discount : array of shape (n,), or a number
+            gamma, and 0 where an episode ended.
+        intervals : int
+
+        Examples
+        --------
+        >>> from lincat import Grid
+        >>> Grid.for_transitions([0.0] * 10 + [3.0, 5.0], discount=0.5, intervals=10)
+        Grid(low=0.0, high=11.0, intervals=10)
+        """
+        values, count = np.unique(reach(reward, discount), return_counts=True)
+        if len(values) == 0:
+            raise fail("grid", "transitions to choose a grid from", "none")
+        low, high = float(values[0]), float(values[-1])
+        if not np.isfinite(high - low):
+            raise fail("grid", "a lincat.Grid, as a discount of 1 sets no bounds", "'auto'")
+        if low == high:
+            margin = max(1.0, abs(low))
+            return cls(low - margin, high + margin, intervals)
+        below, above = (_MARGIN * (high - low) * (n < _BOUND) for n in (count[0], count[-1]))
+        return cls(low - below, high + above, intervals)
+
     @property
     def spacing(self) -> float:
         """The gap iota between neighbouring atoms."""
@@ -97,3 +136,11 @@ class Grid:
     def _count(self, index: FloatArray) -> IntArray:
         """Atoms up to and including ``index``, which may lie outside the grid."""
         return np.clip(index + 1.0, 0, self.intervals + 1).astype(np.int64)
+
+
+def reach(reward: ArrayLike, discount: ArrayLike) -> FloatArray:
+    """Return the return that each reward would give if it came for ever: r/(1 - discount)."""
+    gain, left = np.broadcast_arrays(np.asarray(reward, float), 1.0 - np.asarray(discount, float))
+    for_ever = np.where(gain == 0.0, 0.0, np.copysign(np.inf, gain))
+    ends: FloatArray = np.divide(gain, left, out=for_ever, where=left > 0.0)
+    return ends

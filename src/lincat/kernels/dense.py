@@ -2,9 +2,9 @@
 
 Arguments of both loops (and, but for phi, of those in csr.py and states.py):
 
-    Theta    (d, width)   parameters, float32 or float64, from layout.padded_zeros
-    U        (d, width64) float64 averaging sums, likewise, or (0, 0) for none: the mean
-                          of the n iterates since the window began is Theta + U / n
+    Theta    (d, width)   parameters, float32 or float64, and
+    U        (d, width64) float64 averaging sums, or (0, 0) for none: the mean of the n iterates
+                          since the window began is Theta + U / n; both from layout.py
     clipped  (2,)         float64 sums of the mass pushed below and above the grid
     phi, phi_next         (n, d) features
     rho, delta, step      (n,) shift in grid cells, discount, step size times weight
@@ -46,7 +46,7 @@ def dense_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, 
     # all of them, and averaging costs its multiplications and little else.
     group = group_size(Theta)
     pending = aligned_zeros(group * U.shape[1], np.float64).reshape(group, U.shape[1])
-    quads = np.empty((GROUP, 4))
+    few = np.empty(6 * GROUP)
     waiting = first = np.int64(0)  # not a literal 0, for which Numba would compile everything again
     dots(work, Theta, phi, phi_next, first)
     done = n
@@ -62,10 +62,10 @@ def dense_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, 
             lagged(pending, waiting, work.error, first, seen + t)
             waiting += 1
             if waiting == group:
-                add_outers(U, phi, t + 1 - waiting, pending, waiting, quads)
+                add_outers(U, phi, t + 1 - waiting, pending, waiting, few)
                 waiting = first
     if waiting > 0:
-        add_outers(U, phi, done - waiting, pending, waiting, quads)
+        add_outers(U, phi, done - waiting, pending, waiting, few)
     return done
 
 
@@ -78,8 +78,8 @@ def dense_batches(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, 
     n = phi.shape[0]
     work = work_rows(Theta, K, is_normalised(rule), batch)
     lags = aligned_zeros(batch * U.shape[1], np.float64).reshape(batch, U.shape[1])
-    quads = np.empty((GROUP, 4), Theta.dtype)
-    quads64 = np.empty((GROUP, 4))
+    few = np.empty(6 * GROUP, Theta.dtype)
+    few64 = np.empty(6 * GROUP)
     for number, first in enumerate(range(0, n, batch)):
         count = min(batch, n - first)
         for j in range(count):
@@ -87,11 +87,11 @@ def dense_batches(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, 
             dots(work, Theta, phi, phi_next, t)
             if not increment(work, clipped, j, rho[t], delta[t], step[t], limit, K, rule):
                 return first
-        add_outers(Theta, phi, first, work.error, count, quads)
+        add_outers(Theta, phi, first, work.error, count, few)
         if U.shape[0] > 0 and seen + number > 0:
             for j in range(count):
                 lagged(lags, j, work.error, j, seen + number)
-            add_outers(U, phi, first, lags, count, quads64)
+            add_outers(U, phi, first, lags, count, few64)
     return n
 
 

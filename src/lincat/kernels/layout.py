@@ -24,7 +24,7 @@ VECTORS = os.environ.get("LINCAT_VECTORS", "1") != "0"
 PAD = 32
 
 # Outer products that are added to a matrix in one pass over it, at most.
-GROUP = 32
+GROUP = 64
 
 # A loop owns its arrays (KERNEL); what it calls for each transition only borrows them.
 # Without _nrt=False Numba counts references at every such call, which takes longer

@@ -81,27 +81,68 @@ def update_and_dots(Theta, work, phi, phi_next, t):
 
 
 @njit(**CALLED)
-def add_outers(U, phi, first, errors, count, quads):
+def add_outers(U, phi, first, errors, count, few):
     """U += sum over j < count of phi[first + j] ⊗ errors[j], added in the order of j.
 
-    quads is work space of shape (GROUP, 4) and U's dtype.
+    few is work space for 6 GROUP numbers of U's dtype.
     """
-    group = group_size(U)
+    group, d = group_size(U), U.shape[0]
     for start in range(0, count, group):
         stop = min(start + group, count)
-        for i in range(0, U.shape[0] - 3, 4):
-            _add_group_to_four_rows(U, phi, first, errors, start, stop, quads, i)
-        for i in range(U.shape[0] // 4 * 4, U.shape[0]):
+        # Six rows keep enough sums going at once; four do with what six leave.
+        i = 0
+        while i + 6 <= d:
+            _copy_features(few, phi, first + start, first + stop, i, 6)
+            _add_group_to_six_rows(U, errors, start, stop, few, i)
+            i += 6
+        if i + 4 <= d:
+            _copy_features(few, phi, first + start, first + stop, i, 4)
+            _add_group_to_four_rows(U, errors, start, stop, few, i)
+            i += 4
+        while i < d:
             _add_group_to_row(U, phi, first, errors, start, stop, i)
+            i += 1
 
 
 @njit(**INLINED)
-def _add_group_to_four_rows(U, phi, first, errors, start, stop, quads, i):
+def _copy_features(few, phi, start, stop, i, rows):
     # Read in place, the features would be converted for each block where they are float32,
     # and share a few sets of the cache where d is a power of two.
-    for j in range(start, stop):
-        for q in range(4):
-            quads[j - start, q] = phi[first + j, i + q]
+    for t in range(start, stop):
+        for q in range(rows):
+            few[(t - start) * rows + q] = phi[t, i + q]
+
+
+@njit(**INLINED)
+def _add_group_to_six_rows(U, errors, start, stop, few, i):
+    width, step = U.shape[1], stride(U)
+    like = line(U)
+    for k in range(0, width, lanes(like)):
+        at = i * step + k
+        u0 = load(U, at, like)
+        u1 = load(U, at + step, like)
+        u2 = load(U, at + 2 * step, like)
+        u3 = load(U, at + 3 * step, like)
+        u4 = load(U, at + 4 * step, like)
+        u5 = load(U, at + 5 * step, like)
+        for j in range(stop - start):
+            e = load(errors, (start + j) * width + k, like)
+            u0 = fma(broadcast(element(few, 6 * j), like), e, u0)
+            u1 = fma(broadcast(element(few, 6 * j + 1), like), e, u1)
+            u2 = fma(broadcast(element(few, 6 * j + 2), like), e, u2)
+            u3 = fma(broadcast(element(few, 6 * j + 3), like), e, u3)
+            u4 = fma(broadcast(element(few, 6 * j + 4), like), e, u4)
+            u5 = fma(broadcast(element(few, 6 * j + 5), like), e, u5)
+        store(U, at, u0)
+        store(U, at + step, u1)
+        store(U, at + 2 * step, u2)
+        store(U, at + 3 * step, u3)
+        store(U, at + 4 * step, u4)
+        store(U, at + 5 * step, u5)
+
+
+@njit(**INLINED)
+def _add_group_to_four_rows(U, errors, start, stop, few, i):
     width, step = U.shape[1], stride(U)
     like = line(U)
     for k in range(0, width, lanes(like)):
@@ -112,10 +153,10 @@ def _add_group_to_four_rows(U, phi, first, errors, start, stop, quads, i):
         u3 = load(U, at + 3 * step, like)
         for j in range(stop - start):
             e = load(errors, (start + j) * width + k, like)
-            u0 = fma(broadcast(element(quads, 4 * j), like), e, u0)
-            u1 = fma(broadcast(element(quads, 4 * j + 1), like), e, u1)
-            u2 = fma(broadcast(element(quads, 4 * j + 2), like), e, u2)
-            u3 = fma(broadcast(element(quads, 4 * j + 3), like), e, u3)
+            u0 = fma(broadcast(element(few, 4 * j), like), e, u0)
+            u1 = fma(broadcast(element(few, 4 * j + 1), like), e, u1)
+            u2 = fma(broadcast(element(few, 4 * j + 2), like), e, u2)
+            u3 = fma(broadcast(element(few, 4 * j + 3), like), e, u3)
         store(U, at, u0)
         store(U, at + step, u1)
         store(U, at + 2 * step, u2)

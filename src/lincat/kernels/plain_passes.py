@@ -40,8 +40,8 @@ def update_and_dots(Theta, work, phi, phi_next, t):
 
 
 @njit(**CALLED)
-def add_outers(U, phi, first, errors, count, quads):
-    """U += sum over j < count of phi[first + j] ⊗ errors[j]; quads is not used."""
+def add_outers(U, phi, first, errors, count, few):
+    """U += sum over j < count of phi[first + j] ⊗ errors[j]; few is not used."""
     d, width = U.shape
     for j in range(count):
         for i in range(d):

@@ -21,7 +21,7 @@ from lincat._validation import check_choice, check_gamma, check_integer, fail
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
-from lincat.learners.inputs import as_transitions
+from lincat.learners.inputs import Rows, as_transitions, used_rows
 from lincat.learners.schedules import StepSize, auto_steps, schedule_from, stable_step
 
 __all__ = ["Learner"]
@@ -204,12 +204,14 @@ class Learner(ABC):
 
         Uses the averaged parameters, unless averaging="none".
         """
-        return self._predict(self._check_states(Phi), self._mean())
+        rows, Phi = used_rows(self._check_states(Phi))
+        return self._predict(Phi, self._mean(rows))
 
     def _check_states(self, Phi: Any) -> FeatureMatrix:
         """Return features, or state numbers, that the parameters can be applied to."""
         features = check_state_features(Phi, "Phi")
-        d = self._parameters().shape[0]
+        self._end_warm_up()
+        d = self._Theta_.shape[0]
         if features.ndim == 2 and features.shape[1] != d:
             raise fail("Phi", f"{d} features, as learned from", f"shape {features.shape}")
         if features.ndim == 1 and features.max(initial=0) >= d:
@@ -368,10 +370,10 @@ class Learner(ABC):
         self._end_warm_up()
         return self._theta_and_sums()[0].copy()
 
-    def _mean(self) -> FloatArray:
-        """The averaged parameters, float64."""
+    def _mean(self, rows: Rows = slice(None)) -> FloatArray:
+        """The averaged parameters, float64; some rows of them, if that is all that is needed."""
         self._end_warm_up()
-        return self._average_.mean(self.n_updates_, *self._theta_and_sums())
+        return self._average_.mean(self.n_updates_, *self._theta_and_sums(), rows)
 
     def predict_overall(self, Phi: Any) -> tuple[Any, int]:
         """Return what the average of *all* iterates says, and how many of them predict leaves out.
@@ -384,7 +386,8 @@ class Learner(ABC):
         average, done = self._average_, self.n_updates_
         if not average.needs_sums:
             raise fail("averaging", "'tail' or 'full', which keep sums", repr(average.kind))
-        total = average._total(done, *self._theta_and_sums())
+        rows, Phi = used_rows(Phi)
+        total = average.total(done, *self._theta_and_sums(), rows)
         windowed = average.begin_sum is not None and done > average.begin
         return self._predict(Phi, total / max(done, 1)), average.begin if windowed else 0
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from lincat._typing import FloatArray
+from lincat.learners.inputs import Rows
 
 __all__ = ["IterateAverage"]
 
@@ -64,7 +65,7 @@ class IterateAverage:
 
     def pass_boundary(self, done: int, theta: FloatArray, sums: FloatArray) -> None:
         """Remember the sum of the iterates so far, where a window begins or U starts afresh."""
-        total = self._total(done, theta, sums)
+        total = self.total(done, theta, sums)
         if done == self._window_boundary():
             if self.horizon is not None:
                 self.begin, self.begin_sum = done, total
@@ -75,19 +76,23 @@ class IterateAverage:
             self.folded, self.folded_sum = done, total
             sums[:] = 0.0
 
-    def mean(self, done: int, theta: FloatArray, sums: FloatArray) -> FloatArray:
-        """Return the average after ``done`` updates."""
+    def mean(
+        self, done: int, theta: FloatArray, sums: FloatArray, rows: Rows = slice(None)
+    ) -> FloatArray:
+        """Return the average after ``done`` updates, or some rows of it."""
         if self.kind == "none" or done == 0:
-            return theta.astype(np.float64)
-        total = self._total(done, theta, sums)
+            return theta[rows].astype(np.float64)
+        total = self.total(done, theta, sums, rows)
         if self.begin_sum is None or done == self.begin:  # no iterate in the window yet
             return total / done
-        return (total - self.begin_sum) / (done - self.begin)
+        return (total - self.begin_sum[rows]) / (done - self.begin)
 
-    def _total(self, done: int, theta: FloatArray, sums: FloatArray) -> FloatArray:
-        """The sum of all iterates so far."""
-        recent = self.in_sums(done) * theta.astype(np.float64) + sums
-        return recent if self.folded_sum is None else self.folded_sum + recent
+    def total(
+        self, done: int, theta: FloatArray, sums: FloatArray, rows: Rows = slice(None)
+    ) -> FloatArray:
+        """Return the sum of all iterates so far, or some rows of it."""
+        recent = self.in_sums(done) * theta[rows].astype(np.float64) + sums[rows]
+        return recent if self.folded_sum is None else self.folded_sum[rows] + recent
 
     def _window_boundary(self) -> int | None:
         """After how many updates the next window begins."""

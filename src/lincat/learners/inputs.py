@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
-from lincat._typing import ArrayLike, FeatureMatrix
+from lincat._typing import ArrayLike, FeatureMatrix, IntArray
 from lincat._validation import fail
 from lincat.data.transitions import Transitions
 
-__all__ = ["as_transitions", "kernel_features"]
+__all__ = ["Rows", "as_transitions", "kernel_features", "used_rows"]
+
+Rows = slice | IntArray  # of the parameters
 
 
 def kernel_features(transitions: Transitions, dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -23,6 +26,20 @@ def kernel_features(transitions: Transitions, dtype: np.dtype[Any]) -> tuple[Any
         np.ascontiguousarray(x, dtype=dtype) for x in (transitions.phi, transitions.phi_next)
     )
     return phi, phi_next
+
+
+def used_rows(Phi: FeatureMatrix) -> tuple[Rows, FeatureMatrix]:
+    """Return which rows of the parameters these features touch, and the features of those alone.
+
+    A prediction for a few states of many must not cost a pass over all parameters.
+    """
+    if scipy.sparse.issparse(Phi):
+        rows, index = np.unique(Phi.indices, return_inverse=True)
+        shape = (Phi.shape[0], len(rows))
+        return rows, scipy.sparse.csr_array((Phi.data, index, Phi.indptr), shape=shape)
+    if Phi.ndim == 1:
+        return np.unique(Phi, return_inverse=True)
+    return slice(None), Phi
 
 
 def _triple(matrix: FeatureMatrix) -> tuple[Any, Any, Any]:

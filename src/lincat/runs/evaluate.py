@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
+import numpy as np
+
 import lincat
 from lincat._validation import InvalidInputError, fail
 from lincat.core.grid import Grid
@@ -119,9 +121,9 @@ class EvaluationRun:
         learner = self.model.learner
         learner._warned_ = True  # of mass off the grid: said with everything else, at the end
         begun = kept = time.perf_counter()
-        before = self.seconds
+        before, size = self.seconds, self.config.batch_size
         for transitions in self._pieces(reader):
-            learner.partial_fit(transitions, batch_size=self.config.batch_size)
+            learner.partial_fit(transitions, batch_size=min(size, max(len(transitions), 1)))
             now = time.perf_counter()
             self.seconds = before + now - begun
             self.curves.record(self.seconds)
@@ -204,7 +206,7 @@ class EvaluationRun:
         sample = joined(first)[: self.config.warm_up]
         features = self._features(sample)
         self.notes.append(features.describe())
-        self.model = Model(features, self._learner(features))
+        self.model = Model(features, self._learner(features, sample))
         self.shown = self._choose_shown(sample)
         self.folder.write_json(self.folder.states_file, self.shown.as_dict())
         self.curves = Curves(self.folder, self.model, self.shown)
@@ -226,13 +228,14 @@ class EvaluationRun:
         self.notes.append(f"Features chosen: {reason}")
         return features
 
-    def _learner(self, features: Features) -> CategoricalLearner:
+    def _learner(self, features: Features, sample: Steps) -> CategoricalLearner:
         config, problem = self.config, self._opened.problem
-        grid: Grid | str = "auto"
         if config.low is not None and config.high is not None:
             grid = Grid(config.low, config.high, config.intervals)
         elif problem is not None:
             grid = problem.grid(config.intervals)
+        else:
+            grid = self._grid(sample)
         make = getattr(lincat, LEARNERS[config.learner])
         learner: CategoricalLearner = make(
             grid=grid,
@@ -244,6 +247,16 @@ class EvaluationRun:
             dtype=config.dtype,
         )
         return learner
+
+    def _grid(self, sample: Steps) -> Grid:
+        """A grid from the whole warm-up, as the learner sees it."""
+        steps = sample
+        if self.config.n_step > 1:
+            steps = joined(list(n_step([sample], self.config.n_step, self._opened.gamma)))
+        gamma = self._opened.gamma
+        given = np.full(len(steps), gamma) if steps.discount is None else steps.discount
+        discount = np.where(steps.terminated, 0.0, given)
+        return Grid.for_transitions(steps.reward, discount, intervals=self.config.intervals)
 
     def _choose_shown(self, sample: Steps) -> ShownStates:
         source, problem = self._opened.source, self._opened.problem

@@ -34,6 +34,10 @@ from lincat.runs.config import EvaluationConfig, config_to_toml, read_config
 __all__ = ["RunFolder"]
 
 _KEPT_CHECKPOINTS = 2
+_IN_A_RESULT = (
+    *("complete", "source", "observation_names", "features", "learner", "gamma", "transitions"),
+    *("seconds", "notes", "warnings", "grid", "names", "cdf", "bands", "confidence", "validation"),
+)
 _PACKAGES = ("lincat", "numpy", "scipy", "numba", "pyarrow", "gymnasium", "safetensors")
 
 
@@ -200,6 +204,12 @@ class RunFolder:
             remedy = f"lincat resume {self.path} goes on with it"
             raise fail(str(self.path), "a finished run", "one without result.json", remedy)
         found: dict[str, Any] = self._read_json(self.result_file)
+        missing = [key for key in _IN_A_RESULT if key not in found]
+        if missing:
+            remedy = "it is of another version of lincat, or was edited: evaluate again"
+            raise fail(
+                str(self.result_file), "the result of a run", f"one without {missing[0]}", remedy
+            )
         return found
 
     def read_states(self) -> Any:
@@ -212,10 +222,13 @@ class RunFolder:
 
     def _read_json(self, path: Path) -> Any:
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            content = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not JSON"
             raise fail(str(path), "a file of a run", reason) from None
+        if not isinstance(content, dict):
+            raise fail(str(path), "a file of a run", "JSON that is no object")
+        return content
 
 
 def _versions() -> dict[str, str]:

@@ -7,7 +7,9 @@ import threading
 from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["prefetched"]
+__all__ = ["READER", "prefetched"]
+
+READER = "lincat-reader"  # the name of the thread
 
 _T = TypeVar("_T")
 _END = object()
@@ -48,7 +50,7 @@ def prefetched(
         except BaseException as error:
             offer((_END, error))
 
-    thread = threading.Thread(target=read, name="lincat-reader", daemon=True)
+    thread = threading.Thread(target=read, name=READER, daemon=True)
     thread.start()
     try:
         while True:

@@ -17,6 +17,7 @@ from lincat.data.steps import Steps
 __all__ = ["ShownStates", "choose_states", "start_observations"]
 
 _MOST_STARTS = 256
+_FEWEST_STARTS = 2  # after the first: a single gap does not make episodes
 _MOST_CLUSTERED = 4096
 OTHER = "other states"
 
@@ -76,7 +77,7 @@ def start_observations(steps: Steps) -> Any:
     """
     ends = steps.terminated | steps.truncated
     begins = np.flatnonzero(ends[:-1]) + 1
-    if len(begins) == 0 or len(begins) > 0.5 * len(steps):
+    if len(begins) < _FEWEST_STARTS or len(begins) > 0.5 * len(steps):
         return None
     first = np.concatenate([[0], begins])[:_MOST_STARTS]
     return steps.observation[first]
