@@ -34,7 +34,8 @@ class InvalidInputError(ValueError):
 def fail(argument: str, expected: str, got: object, remedy: str = "") -> InvalidInputError:
     """Build the error: ``raise fail("gamma", "a number in [0, 1)", 1.2)``."""
     text = f"{argument}: expected {expected}, got {got}"
-    return InvalidInputError(f"{text}; {remedy}" if remedy else text)
+    text = f"{text}; {remedy}" if remedy else text
+    return InvalidInputError(" ".join(text.splitlines()))  # what came may have lines of its own
 
 
 def _show(value: Any) -> str:

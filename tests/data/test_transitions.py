@@ -231,3 +231,11 @@ def test_bad_input_is_named_in_one_line(changes, message):
     with pytest.raises(lincat.InvalidInputError, match=f"^{message}") as error:
         lincat.Transitions(**(good | changes))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_squared_norms_are_sums_of_squares(dtype):
+    phi, reward, phi_next = dense(n=9, d=19, dtype=dtype)
+    norms = lincat.Transitions(phi, reward, phi_next).squared_norms()
+    np.testing.assert_allclose(norms, (phi.astype(float) ** 2).sum(axis=1), rtol=1e-14)
+    assert norms.dtype == np.float64

@@ -24,7 +24,7 @@ _EXAMPLE: dict[str, Any] = {
     "policy": "balance",
     "gamma": 0.95,
     "steps": 400_000,
-    "n_envs": 16,
+    "n_envs": 64,
     "validate": 10_000,
     "below": 10.0,
 }
@@ -166,7 +166,8 @@ def evaluate(
 
 def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     """Run to the end, write the page, and say what came out."""
-    from lincat.cli.progress import INTERRUPTED, leave, run_to_the_end
+    from lincat.cli.leaving import INTERRUPTED, leave
+    from lincat.cli.progress import run_to_the_end
     from lincat.cli.run_page import summary_of, write_page
 
     run_to_the_end(run, quiet=quiet)

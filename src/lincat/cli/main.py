@@ -12,6 +12,7 @@ import lincat
 from lincat.cli.bench import bench
 from lincat.cli.compare import compare
 from lincat.cli.evaluate import evaluate
+from lincat.cli.leaving import leave
 from lincat.cli.predict import predict
 from lincat.cli.report import report
 from lincat.cli.reproduce import reproduce
@@ -56,10 +57,13 @@ def main() -> None:
             code = 2
         elif isinstance(error, lincat.ConvergenceError | lincat.DivergenceError):
             code = 3
+        elif isinstance(error, MemoryError):
+            code = 2
+            error = MemoryError(f"not enough memory: {error or 'for these sizes'}")
         else:
             raise
         click.echo(f"Error: {error}", err=True)
-        sys.exit(code)
+        leave(code)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

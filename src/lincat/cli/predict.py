@@ -21,6 +21,7 @@ from lincat.cli.options import (
 
 if TYPE_CHECKING:
     from lincat import ReturnDistribution
+    from lincat.data.columns import Columns
 
 __all__ = ["predict"]
 
@@ -85,7 +86,6 @@ def predict(
 
     from lincat._files import write_atomically
     from lincat.data.columns import Columns
-    from lincat.data.states import read_observations
     from lincat.runs.folder import RunFolder
     from lincat.runs.model import Model
     from lincat.runs.states import ShownStates
@@ -94,11 +94,8 @@ def predict(
     if trust_code:
         find_local_modules()
     config, result = folder.config, folder.result()
-    form = (
-        "json"
-        if as_json
-        else form or _FORMATS.get("" if out is None else out.suffix.lower(), "csv")
-    )
+    ending = "" if out is None else out.suffix.lower()
+    form = "json" if as_json else form or _FORMATS.get(ending, "csv")
     model = Model.read(folder.path, trust_code=trust_code)
     shown = ShownStates.from_dict(folder.read_states())
     if states is None:
@@ -108,8 +105,9 @@ def predict(
         # As learned from: a file of whole numbers may hold points.
         kind: Literal["points", "ids"] = "points" if shown.members[0].ndim == 2 else "ids"
         named = msgspec.structs.replace(config.columns or Columns(), kind=kind)
-        observations = read_observations(states, columns=named)
-        rows = _observation_rows(observations, result["observation_names"])
+        names = result["observation_names"]
+        observations = _read(states, named, names)
+        rows = _observation_rows(observations, names)
         law = model.predict(observations)
     columns = _columns(law, quantiles, config.level if level is None else level, below, masses)
     for i, row in enumerate(rows):
@@ -123,6 +121,20 @@ def predict(
     write_atomically(check_place(out), content)
     if not quiet:
         click.echo(f"Written: {out}, {len(rows)} states", err=True)
+
+
+def _read(states: Path, columns: Columns, names: list[str]) -> Any:
+    """Read observations by the names that a run gives them, or else as its logs were read."""
+    import msgspec
+
+    from lincat import InvalidInputError
+    from lincat.data.states import read_observations
+
+    try:
+        by_name = msgspec.structs.replace(columns, observation=tuple(names))
+        return read_observations(states, columns=by_name)
+    except InvalidInputError:
+        return read_observations(states, columns=columns)
 
 
 def _columns(

@@ -8,23 +8,27 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lincat.runs.prefetch import READER
+from lincat.cli.leaving import INTERRUPTED
 
 if TYPE_CHECKING:
     from lincat.runs.evaluate import EvaluationRun
 
-__all__ = ["INTERRUPTED", "leave", "run_to_the_end"]
-
-INTERRUPTED = 130  # exit code after Ctrl-C
+__all__ = ["run_to_the_end"]
 
 
 def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
     """Run it, with a bar, throughput and the time left; Ctrl-C finishes what is under way."""
-    with _finish_on_interrupt(run, quiet=quiet):
+    from lincat.kernels import compiling
+
+    def say() -> None:
+        if not quiet:
+            click.echo("Compiling, which takes some seconds on a first run.", err=True)
+
+    with _finish_on_interrupt(run, quiet=quiet), compiling.announced(say):
         if quiet or not sys.stderr.isatty():
             for _ in run.run():
                 pass
@@ -41,15 +45,6 @@ def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
                     description=state.doing,
                     pace=f"{_short(pace)}/s" if pace else "",
                 )
-
-
-def leave(code: int) -> NoReturn:
-    """Exit, also while a thread waits for standard input: Python itself would abort over it."""
-    if any(thread.name == READER for thread in threading.enumerate()):
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    sys.exit(code)
 
 
 def _bar() -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat import kernels
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 from lincat._validation import check_array, check_discounts, check_flags, check_indices, fail
 
@@ -116,7 +117,8 @@ class Transitions:
             return np.ones(len(self))
         if self.kind == "sparse":
             return np.asarray(self.phi.multiply(self.phi).sum(axis=1), dtype=np.float64)
-        norms: FloatArray = np.einsum("ij,ij->i", self.phi, self.phi, dtype=np.float64)
+        norms: FloatArray = np.empty(len(self))
+        kernels.norms.squared_norms(norms, self.phi)
         return norms
 
 

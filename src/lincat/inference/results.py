@@ -25,7 +25,8 @@ class GroupValidation:
         Returns compared with; None for a known law.
     w1 : float
         Between the average of the predicted laws and all returns together: the integral of
-        ``|F − F_returns|``. For smooth laws a quarter of the grid's spacing comes from the grid alone.
+        ``|F − F_returns|``. For smooth laws a quarter of the grid's
+        spacing comes from the grid alone.
     w1_noise : float
         What ``w1`` would be about for a perfect prediction, from so many independent returns.
     w1_states : float or None

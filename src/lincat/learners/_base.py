@@ -345,17 +345,20 @@ class Learner(ABC):
         if chunk.weight is not None:
             norms = norms * chunk.weight
         largest = np.maximum.accumulate(np.maximum(norms, self._largest_norm_))
-        batch = np.arange(n) // batch_size
-        updates = int(batch[-1]) + 1
+        updates = -(-n // batch_size)
         schedule = schedule_from(self.step_size)
         if schedule is None:
-            last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
+            last: Rows = slice(None)
+            if batch_size > 1:
+                last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
             tau = (1000.0 + 10.0 * self._Theta_.shape[0]) * self._slowness()
             alpha = auto_steps(largest[last], self._curvature(), self.n_updates_, tau)
         else:
             alpha = schedule.steps(self.n_updates_, updates)
-        size = np.minimum(batch_size, n - batch * batch_size)
-        step = alpha[batch] / size
+        step = alpha
+        if batch_size > 1:
+            batch = np.arange(n) // batch_size
+            step = alpha[batch] / np.minimum(batch_size, n - batch * batch_size)
         return (step if chunk.weight is None else step * chunk.weight), largest
 
     # --------------------------------------------------------------------------- what it knows

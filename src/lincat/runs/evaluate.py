@@ -106,7 +106,7 @@ class EvaluationRun:
             batches = n_step(batches, config.n_step, opened.gamma)
         if config.batch_size > 1:
             batches = in_multiples(batches, config.batch_size)
-        yield Progress("preparing (compiles for some seconds, once)", done, total)
+        yield Progress("preparing", done, total)
         with closing(prefetched(map(self.model.transitions, batches), stop=self._stop)) as reader:
             for done in self._learn(reader):
                 yield Progress("learning", done, total)

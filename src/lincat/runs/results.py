@@ -111,5 +111,7 @@ def _never_fired(model: Model) -> str:
     idle -= features.n_features_ - known  # rows kept for ids that never came
     if idle <= 0:
         return ""
-    what = "states were never left" if isinstance(features, Tabular) else "features never fire"
+    what = "features never fire"
+    if isinstance(features, Tabular):
+        what = "states were never left (those that end an episode never are)"
     return f"{idle} of {known} {what}: what is said of them is a first guess."
