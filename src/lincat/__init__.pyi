@@ -19,10 +19,15 @@ from .core.representation import (
     theta_from_weights,
     weights_from_theta,
 )
+from .data.columns import Columns
+from .data.files import FileSource
 from .data.gym import GymSource
 from .data.minari import MinariSource
+from .data.n_step import n_step
 from .data.process import ProcessSource
 from .data.rollouts import Rollouts, rollouts
+from .data.states import read_observations
+from .data.steps import Steps
 from .data.transitions import Transitions
 from .features.auto import choose_features
 from .features.files import load_features
@@ -64,9 +69,11 @@ from .theory.stability import max_step_size
 __all__ = [
     "ApproximationError",
     "BatchMeans",
+    "Columns",
     "ConvergenceError",
     "DivergenceError",
     "ErrorConstants",
+    "FileSource",
     "FiniteMDP",
     "Fourier",
     "FromTransformer",
@@ -92,6 +99,7 @@ __all__ = [
     "Scaling",
     "SoftmaxCTD",
     "StateTransitions",
+    "Steps",
     "Tabular",
     "Tiles",
     "Transitions",
@@ -115,8 +123,10 @@ __all__ = [
     "load",
     "load_features",
     "max_step_size",
+    "n_step",
     "pmf_from_cdf",
     "project",
+    "read_observations",
     "read_problem",
     "read_run",
     "returns_to_go",

@@ -175,7 +175,6 @@ def test_columns_that_the_run_was_told_of(tmp_path):
         ("points", "a.csv", "obs_0,obs_1\n1,x\n", "a.csv, column obs_1: expected numbers"),
         ("points", "a.csv", "obs_0,obs_1\n1,2\n1,NaN\n", "a.csv, row 2, obs_1"),
         ("points", "a.csv", "obs_0\n1.5\n", "observations"),
-        ("points", "a.csv", "obs_0,obs_1,obs_2\n1,2,3\n", "observations"),
         ("points", "a.csv", "state\nplace 0\n", "a.csv, column state: expected numbers"),
         ("points", "a.json", "[]", "a.json: expected a JSON list of observations"),
         ("points", "a.json", "[[1, 2], [3]]", "a.json"),
@@ -251,3 +250,21 @@ def test_a_process_of_its_own(runs):
     assert (ended.returncode, ended.stderr) == (0, "")
     assert len(json.loads(ended.stdout)) == len(lincat.read_run(runs / "names").names)
     assert "Examples:" in predict("--help").out
+
+
+def test_an_environments_states_are_read_by_the_names_that_come_out(tmp_path):
+    steps = ["--steps", 2000, "--n-envs", 4, "--gamma", 0.9, "--intervals", 10]
+    assert lincat_here("evaluate", "gym:CartPole-v1", *steps, "--out", tmp_path / "run").code == 0
+    (tmp_path / "given.csv").write_text("obs_0,obs_1,obs_2,obs_3\n0.1,0.2,0.03,0.4\n")
+    first = predict(tmp_path / "run", "--states", tmp_path / "given.csv")
+    (tmp_path / "again.csv").write_bytes(first.out.encode())
+    again = predict(tmp_path / "run", "--states", tmp_path / "again.csv")
+    assert again.out == first.out
+    assert "cart position" in again.out
+
+
+def test_columns_beside_the_observations_are_left_alone(runs, tmp_path):
+    (tmp_path / "a.csv").write_text("obs_0,obs_1,obs_2\n1,2,3\n")
+    (tmp_path / "b.csv").write_text("obs_0,obs_1\n1,2\n")
+    more, few = (predict(runs / "points", "--states", tmp_path / f"{x}.csv") for x in "ab")
+    assert more.out == few.out

@@ -167,7 +167,11 @@ def test_foreign_files_are_refused_in_one_line(foreign, tmp_path):
 def test_learners_are_not_features(tmp_path):
     model = lincat.LinearTD(gamma=0.5, step_size=0.1).partial_fit([[1.0]], [1.0], [[1.0]])
     model.save(tmp_path / "model")
-    refused(tmp_path / "file", (tmp_path / "model").read_bytes(), "expected features of lincat")
+    refused(
+        tmp_path / "file",
+        (tmp_path / "model").read_bytes(),
+        "expected a file of features of lincat",
+    )
 
 
 def test_missing_files_and_folders(tmp_path):
@@ -180,8 +184,8 @@ def test_missing_files_and_folders(tmp_path):
 def test_large_files_are_not_read(tmp_path):
     path = tmp_path / "file"
     with path.open("wb") as file:
-        file.truncate(2**30 + 1)  # takes no space
-    with pytest.raises(lincat.InvalidInputError, match="at most 1073741824 bytes"):
+        file.truncate(2**34 + 1)  # takes no space
+    with pytest.raises(lincat.InvalidInputError, match="at most 17179869184 bytes"):
         lincat.load_features(path)
 
 

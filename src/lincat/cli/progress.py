@@ -22,13 +22,13 @@ __all__ = ["run_to_the_end"]
 
 def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
     """Run it, with a bar, throughput and the time left; Ctrl-C finishes what is under way."""
-    from lincat.kernels import compiling
+    from lincat.cli.compiling import announced
 
     def say() -> None:
         if not quiet:
             click.echo("Compiling, which takes some seconds on a first run.", err=True)
 
-    with _finish_on_interrupt(run, quiet=quiet), compiling.announced(say):
+    with _finish_on_interrupt(run, quiet=quiet), announced(say):
         if quiet or not sys.stderr.isatty():
             for _ in run.run():
                 pass

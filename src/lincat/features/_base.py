@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from lincat._files import write_atomically
+from lincat._tensors import write_packed
 from lincat._typing import FeatureMatrix
 from lincat._validation import fail
 
@@ -115,11 +115,7 @@ class Features(ABC):
         from lincat.features.files import save_bytes
 
         self._check_fitted()
-        try:
-            write_atomically(Path(path), save_bytes(self))
-        except OSError as error:
-            reason = error.strerror or "an error"
-            raise fail("path", "a place that can be written", f"{path} ({reason})") from None
+        write_packed(path, save_bytes(self))
 
     # ------------------------------------------------------------------------------ parameters
 

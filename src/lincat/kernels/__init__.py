@@ -13,7 +13,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submodules=[
         "bellman",
         "columns",
-        "compiling",
         "csr",
         "dense",
         "features",

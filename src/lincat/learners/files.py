@@ -6,17 +6,15 @@ the hyper-parameters and the counters. The bytes depend on nothing but the learn
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from lincat._files import write_atomically
+from lincat._tensors import pack, read_packed, unpack, write_packed
 from lincat._typing import FloatArray
-from lincat._validation import InvalidInputError, check_choice, check_number, fail
-from lincat._version import __version__
+from lincat._validation import check_choice, check_number, fail
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
 from lincat.learners.averaging import IterateAverage
@@ -29,37 +27,23 @@ from lincat.learners.unnormalised_ctd import UnnormalisedCTD
 
 __all__ = ["load", "save", "save_bytes"]
 
-_FORMAT = 1
 _CLASSES: dict[str, type[Learner]] = {
     cls.__name__: cls for cls in (LinearCTD, LinearPMF, LinearTD, SoftmaxCTD, UnnormalisedCTD)
 }
 _ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
-_LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
+_KEY = "lincat"
 
 
 def save(learner: Learner, path: str | Path) -> None:
     """Write a learner to a file, whole or not at all."""
-    try:
-        write_atomically(Path(path), save_bytes(learner))
-    except OSError as error:
-        reason = error.strerror or "an error"
-        raise fail("path", "a place that can be written", f"{path} ({reason})") from None
+    write_packed(path, save_bytes(learner))
 
 
 def save_bytes(learner: Learner) -> bytes:
     """Return the content of a learner's file."""
-    from safetensors.numpy import save as safetensors_bytes
-
     arrays, numbers = _state(learner)
-    header = {
-        "format": _FORMAT,
-        "lincat": __version__,
-        "class": type(learner).__name__,
-        "params": {name: _plain(value) for name, value in learner.get_params().items()},
-        "state": numbers,
-    }
-    text = json.dumps(header, sort_keys=True, default=_plain)
-    return safetensors_bytes(arrays, metadata={"lincat": text})
+    params = {name: _plain(value) for name, value in learner.get_params().items()}
+    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
 
 
 def load(path: str | Path) -> Any:
@@ -75,41 +59,14 @@ def load(path: str | Path) -> Any:
     >>> lincat.load(file).psi_
     array([0.1])
     """
-    path = Path(path)
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise fail(str(path), "a readable model file", error.strerror or "an error") from None
-    try:
-        return _build(content)
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
-    except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise fail(str(path), "a model file of lincat", f"something else ({reason})") from None
+    return read_packed(path, "model file", _build)
 
 
 def _build(content: bytes) -> Learner:
-    from safetensors.numpy import load as load_arrays
-
-    size = int.from_bytes(content[:8], "little")
-    if len(content) < 8 or size > min(_LARGEST_HEADER, len(content) - 8):
-        raise fail("header", f"at most {_LARGEST_HEADER} bytes, within the file", size)
-    text = json.loads(content[8 : 8 + size])["__metadata__"]["lincat"]
-    header = json.loads(text)
-    if header["format"] != _FORMAT:
-        raise fail(
-            "format",
-            f"version {_FORMAT}",
-            header["format"],
-            "read it with a newer version of lincat",
-        )
-    if header["class"] not in _CLASSES:
-        raise fail("class", f"one of {', '.join(_CLASSES)}", repr(header["class"]))
+    header, arrays = unpack(content, _KEY, _CLASSES)
     learner = _CLASSES[header["class"]](
         **{name: _unplain(name, value) for name, value in header["params"].items()}
     )
-    arrays = load_arrays(content)
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
     _restore(learner, arrays, header["state"])

@@ -6,7 +6,7 @@ import sys
 import numba
 import pytest
 
-from lincat.kernels.compiling import announced
+from lincat.cli.compiling import announced
 
 
 def test_compiling_is_announced_once_and_a_second_call_is_not():
@@ -37,7 +37,7 @@ def test_code_read_from_disk_is_not_announced(tmp_path):
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from kernel import twice\n"
-        "from lincat.kernels.compiling import announced\n"
+        "from lincat.cli.compiling import announced\n"
         "with announced(lambda: print('compiling')):\n"
         "    print(twice(2))\n"
     )

@@ -1,0 +1,100 @@
+"""Objects as files: arrays and a JSON header in safetensors, so that reading one runs no code.
+
+The header holds the format's version, the class, the hyper-parameters and plain values. The bytes
+depend on nothing but the object. Sizes are capped before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lincat._files import write_atomically
+from lincat._validation import InvalidInputError, fail
+from lincat._version import __version__
+
+__all__ = ["pack", "read_packed", "unpack", "write_packed"]
+
+_T = TypeVar("_T")
+_FORMAT = 1
+_LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
+_LARGEST_FILE = 2**34  # bytes
+
+
+def pack(
+    key: str,
+    class_name: str,
+    params: dict[str, Any],
+    state: dict[str, Any],
+    arrays: dict[str, Any],
+    plain: Callable[[Any], Any],
+) -> bytes:
+    """Return the content of a file; ``plain`` turns into JSON what JSON does not know."""
+    from safetensors.numpy import save
+
+    header = {
+        "format": _FORMAT,
+        "lincat": __version__,
+        "class": class_name,
+        "params": params,
+        "state": state,
+    }
+    text = json.dumps(header, sort_keys=True, default=plain)
+    if len(text) > _LARGEST_HEADER:
+        raise fail(class_name, f"settings of at most {_LARGEST_HEADER} bytes", len(text))
+    content: bytes = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata={key: text}
+    )
+    return content
+
+
+def unpack(
+    content: bytes, key: str, classes: Collection[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the header of one of these classes, and the arrays, that :func:`pack` put together."""
+    from safetensors.numpy import load
+
+    size = int.from_bytes(content[:8], "little")
+    # Text within text: quotes take two bytes there.
+    if len(content) < 8 or size > min(2 * _LARGEST_HEADER, len(content) - 8):
+        raise fail("header", f"at most {2 * _LARGEST_HEADER} bytes, within the file", size)
+    header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"][key])
+    if header["format"] != _FORMAT:
+        remedy = "read it with a newer version of lincat"
+        raise fail("format", f"version {_FORMAT}", header["format"], remedy)
+    if header["class"] not in classes:
+        raise fail("class", f"one of {', '.join(classes)}", repr(header["class"]))
+    # Copies, since arrays that cannot be written to have Numba compile every kernel once more.
+    return header, {name: np.array(array) for name, array in load(content).items()}
+
+
+def write_packed(path: str | Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    try:
+        write_atomically(Path(path), content)
+    except OSError as error:
+        reason = error.strerror or "an error"
+        raise fail("path", "a place that can be written", f"{path} ({reason})") from None
+
+
+def read_packed(path: str | Path, what: str, build: Callable[[bytes], _T]) -> _T:
+    """Return what ``build`` makes of a file; whatever is wrong with it is said in one line."""
+    path = Path(path)
+    try:
+        size = path.stat().st_size
+        if size > _LARGEST_FILE:
+            raise fail(str(path), f"at most {_LARGEST_FILE} bytes", size)
+        content = path.read_bytes()
+    except OSError as error:
+        raise fail(str(path), f"a readable {what}", error.strerror or "an error") from None
+    try:
+        return build(content)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from None
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise fail(str(path), f"a {what} of lincat", f"something else ({reason})") from None
