@@ -118,7 +118,7 @@ class Transitions:
         if self.kind == "sparse":
             return np.asarray(self.phi.multiply(self.phi).sum(axis=1), dtype=np.float64)
         norms: FloatArray = np.empty(len(self))
-        kernels.norms.squared_norms(norms, self.phi)
+        kernels.steps.squared_norms(norms, self.phi)
         return norms
 
 

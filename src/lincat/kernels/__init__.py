@@ -18,11 +18,11 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "features",
         "layout",
         "linear_td",
-        "norms",
         "product",
         "returns",
         "rules",
         "sampling",
         "states",
+        "steps",
     ],
 )

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lincat import kernels
 from lincat._typing import FloatArray
 from lincat._validation import InvalidInputError, check_number, fail
 
@@ -93,7 +94,6 @@ def auto_steps(
 
     ``largest_squared_norm`` holds R for each update; the step is 0 while no feature was seen.
     """
-    update = done + np.arange(len(largest_squared_norm))
-    decay = (1.0 + update / tau) ** -0.6
-    seen = largest_squared_norm > 0.0
-    return np.where(seen, 0.25 * decay / (np.where(seen, largest_squared_norm, 1.0) * curvature), 0)
+    steps = np.empty(len(largest_squared_norm))
+    kernels.steps.auto_steps(steps, largest_squared_norm, float(curvature), done, float(tau))
+    return steps

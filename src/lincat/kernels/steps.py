@@ -1,0 +1,28 @@
+"""What a step size needs: squared lengths of features, and the automatic schedule."""
+
+import numba
+import numpy as np
+
+__all__ = ["auto_steps", "squared_norms"]
+
+
+# Sums may be taken in any order, which lets them run through vector registers.
+@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def squared_norms(out, rows):
+    """out[i] = ‖rows[i]‖², in float64."""
+    n, d = rows.shape
+    for i in range(n):
+        total = 0.0
+        for j in range(d):
+            x = np.float64(rows[i, j])
+            total += x * x
+        out[i] = total
+
+
+@numba.njit(cache=True, nogil=True)
+def auto_steps(out, largest, curvature, done, tau):
+    """out[i] = (1 + (done + i)/tau)**(-0.6) / (4 largest[i] curvature); 0 where largest is."""
+    for i in range(len(out)):
+        out[i] = 0.0
+        if largest[i] > 0.0:
+            out[i] = 0.25 * (1.0 + (done + i) / tau) ** -0.6 / (largest[i] * curvature)
