@@ -279,7 +279,7 @@ def test_nothing_that_is_held_out_is_learned_from(tmp_path, monkeypatch, kind, s
     folder = RunFolder.create(tmp_path / "run", config)
     run = EvaluationRun(folder)
     for progress in run.run():
-        if progress.doing == "reading":
+        if progress.doing == "preparing":
             seen = []
             monkeypatch.setattr(
                 "lincat.runs.model.Model.transitions", watched(seen, run_transitions)

@@ -59,9 +59,10 @@ def section(settings: Settings, progress: Callable[[str], None]) -> Result:
         Bar("growth of memory over the run, MB", *_worst(growths, max, "<=", 16.0)),
     ]
     note = (
-        f"The kernel alone, in memory, with the sums of tail averaging: {kernel.rate / 1e6:.3g} million "
-        "transitions a second, timed before and after each run. The run reads, checks, standardises and learns; its throughput is "
-        "that of the loop, from the first batch to the last."
+        "The kernel alone, in memory, with the sums of tail averaging: "
+        f"{kernel.rate / 1e6:.3g} million transitions a second, timed before and after each run. "
+        "The run reads, checks, standardises and learns; its throughput is that of the loop, from "
+        "the first batch to the last."
     )
     title = f"lincat evaluate on {rows:,} rows of Parquet (d = {_WIDTH + 1}, K = {_K})"
     return Result(title, table, bars, [note])

@@ -12,7 +12,7 @@ import lincat
 from lincat.cli.bench import bench
 from lincat.cli.compare import compare
 from lincat.cli.evaluate import evaluate
-from lincat.cli.leaving import leave
+from lincat.cli.leaving import INTERRUPTED, leave
 from lincat.cli.predict import predict
 from lincat.cli.report import report
 from lincat.cli.reproduce import reproduce
@@ -50,7 +50,7 @@ def main() -> None:
         click.echo(f"Error: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
     except click.Abort:
-        sys.exit(130)
+        leave(INTERRUPTED)
     # Not SystemExit, with which --help ends: naming our errors here imports half of SciPy.
     except Exception as error:
         if isinstance(error, lincat.InvalidInputError):

@@ -32,7 +32,7 @@ __all__ = ["FileSource", "find_files"]
 # Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
 # may have large observations.
 _FIRST_ROWS, _FIRST_TYPED_ROWS = 1024, 64
-_LARGEST_BATCH = 1 << 24  # bytes of observations: less rows at a time where these are large
+_LARGEST_BATCH = 1 << 23  # bytes of observations: less rows at a time where these are large
 
 
 class FileSource:
@@ -89,7 +89,7 @@ class FileSource:
         format: str | None = None,
         on_bad_rows: str = "stop",
         episode_end: str = "terminated",
-        batch_rows: int = 32768,
+        batch_rows: int = 65536,
     ) -> None:
         self._columns = Columns() if columns is None else columns
         self._stop = check_choice(on_bad_rows, "on_bad_rows", ("stop", "skip")) == "stop"

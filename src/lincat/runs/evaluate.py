@@ -11,7 +11,7 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +27,7 @@ from lincat.features.auto import choose_features, features_from_name
 from lincat.features.files import save_bytes as features_bytes
 from lincat.features.lookup import Lookup
 from lincat.learners._categorical import CategoricalLearner
+from lincat.learners.divergence import DivergenceError
 from lincat.learners.files import save_bytes as learner_bytes
 from lincat.runs.config import LEARNERS
 from lincat.runs.curves import Curves
@@ -210,7 +211,17 @@ class EvaluationRun:
         self.shown = self._choose_shown(sample)
         self.folder.write_json(self.folder.states_file, self.shown.as_dict())
         self.curves = Curves(self.folder, self.model, self.shown)
+        self._rehearse(sample)
         return itertools.chain(first, batches)
+
+    def _rehearse(self, sample: Steps) -> None:
+        """Have kernels compiled, or read from disk, before the clock starts."""
+        stand_in = self.model.learner.clone()
+        stand_in._warned_ = True
+        # If it diverges, so will the learner, which then says after how many transitions.
+        with suppress(DivergenceError):
+            rows = self.model.transitions(sample[:_FIRST_PIECE])
+            stand_in.partial_fit(rows, batch_size=min(self.config.batch_size, len(rows)))
 
     def _features(self, sample: Steps) -> Features:
         config, opened = self.config, self._opened

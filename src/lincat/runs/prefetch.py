@@ -7,16 +7,15 @@ import threading
 from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["READER", "prefetched"]
+__all__ = ["prefetched"]
 
-READER = "lincat-reader"  # the name of the thread
 
 _T = TypeVar("_T")
 _END = object()
 
 
 def prefetched(
-    items: Iterable[_T], depth: int = 4, *, stop: threading.Event | None = None
+    items: Iterable[_T], depth: int = 2, *, stop: threading.Event | None = None
 ) -> Generator[_T, None, None]:
     """Yield the items in order, while a thread takes up to ``depth`` of them ahead of time.
 
@@ -50,7 +49,7 @@ def prefetched(
         except BaseException as error:
             offer((_END, error))
 
-    thread = threading.Thread(target=read, name=READER, daemon=True)
+    thread = threading.Thread(target=read, name="lincat-reader", daemon=True)
     thread.start()
     try:
         while True:
