@@ -21,6 +21,7 @@ from lincat.runs.model import Model
 __all__ = ["result_of", "warnings_of"]
 
 _CONFIDENCE = 0.95
+_NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
 
 
@@ -79,7 +80,7 @@ def _short(curves: Curves) -> str:
 
 def _clipped(learner: Any) -> str:
     below, above = learner.clipped_mass_
-    if below + above <= 1e-6:
+    if below + above <= _NEGLIGIBLE:
         return ""
     grid, (low, high) = learner.grid_, learner._reach_
     return (
