@@ -27,12 +27,6 @@ FILES = [
 ]
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def evaluate(*arguments, **options):
     return lincat_here("evaluate", *arguments, **options)
 

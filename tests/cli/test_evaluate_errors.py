@@ -7,12 +7,6 @@ from tests.cli.command import assert_one_line, lincat_here, lincat_process, page
 from tests.runs.logs import in_small_batches, write_names, write_points
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def evaluate(*arguments, **options):
     return lincat_here("evaluate", *arguments, **options)
 

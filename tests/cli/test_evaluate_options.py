@@ -12,12 +12,6 @@ from tests.cli.command import lincat_here, page_text
 from tests.runs.logs import write_names, write_points, write_transitions
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def evaluate(*arguments, **options):
     return lincat_here("evaluate", *arguments, **options)
 

@@ -43,12 +43,6 @@ main()
 """
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def resume(*arguments):
     return lincat_here("resume", *arguments)
 

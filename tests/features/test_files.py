@@ -1,3 +1,4 @@
+import functools
 import json
 import re
 
@@ -5,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import lincat
 from lincat import kernels
 from lincat.features.files import save_bytes
+from tests import packed
 from tests.features.cases import ALL, dense, points
 
 
@@ -114,27 +115,12 @@ def test_bytes_depend_on_the_features_alone(tmp_path):
 # ---------------------------------------------------------------------------- other contents
 
 
-def header_of(content):
-    size = int.from_bytes(content[:8], "little")
-    return json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lincat features"])
+header_of = functools.partial(packed.header_of, key="lincat features")
+refused = functools.partial(packed.refused, lincat.load_features)
 
 
 def rewritten(content, change_header=None, change_arrays=None):
-    """A file with another header or other arrays, valid as safetensors."""
-    header, arrays = header_of(content), dict(load_arrays(content))
-    if change_header is not None:
-        change_header(header)
-    if change_arrays is not None:
-        change_arrays(arrays)
-    return save_arrays(arrays, metadata={"lincat features": json.dumps(header)})
-
-
-def refused(path, content, reason=None):
-    path.write_bytes(content)
-    with pytest.raises(lincat.InvalidInputError, match=reason) as error:
-        lincat.load_features(path)
-    assert str(error.value).startswith(str(path))
-    assert "\n" not in str(error.value)
+    return packed.rewritten(content, "lincat features", change_header, change_arrays)
 
 
 def content_of(kind):

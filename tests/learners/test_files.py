@@ -1,5 +1,5 @@
 import contextlib
-import json
+import functools
 import re
 
 import numpy as np
@@ -11,6 +11,7 @@ from safetensors.numpy import save as save_arrays
 
 import lincat
 from lincat.learners.files import save_bytes
+from tests import packed
 from tests.learners import cases
 from tests.learners.cases import make, parameters, stream
 
@@ -111,27 +112,12 @@ def test_the_file_is_safetensors_and_json(tmp_path):
 # ---------------------------------------------------------------------------- other contents
 
 
-def header_of(content):
-    size = int.from_bytes(content[:8], "little")
-    return json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["lincat"])
+header_of = functools.partial(packed.header_of, key="lincat")
+refused = functools.partial(packed.refused, lincat.load)
 
 
 def rewritten(content, change_header=None, change_arrays=None):
-    """A file with another header or other arrays, valid as safetensors."""
-    header, arrays = header_of(content), dict(load_arrays(content))
-    if change_header is not None:
-        change_header(header)
-    if change_arrays is not None:
-        change_arrays(arrays)
-    return save_arrays(arrays, metadata={"lincat": json.dumps(header)})
-
-
-def refused(path, content, reason=None):
-    path.write_bytes(content)
-    with pytest.raises(lincat.InvalidInputError, match=reason) as error:
-        lincat.load(path)
-    assert str(error.value).startswith(str(path))
-    assert "\n" not in str(error.value)
+    return packed.rewritten(content, "lincat", change_header, change_arrays)
 
 
 @pytest.fixture

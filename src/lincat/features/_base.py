@@ -6,12 +6,12 @@ are not overridden.
 
 from __future__ import annotations
 
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from lincat._parameters import Parametrised
 from lincat._tensors import write_packed
 from lincat._typing import FeatureMatrix
 from lincat._validation import fail
@@ -19,7 +19,7 @@ from lincat._validation import fail
 __all__ = ["Features"]
 
 
-class Features(ABC):
+class Features(Parametrised, ABC):
     """Base of all features.
 
     Hyper-parameters are stored as given and checked by :meth:`fit`, which learns from a warm-up
@@ -116,24 +116,6 @@ class Features(ABC):
 
         self._check_fitted()
         write_packed(path, save_bytes(self))
-
-    # ------------------------------------------------------------------------------ parameters
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the hyper-parameters, as scikit-learn does."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
-    def clone(self) -> Self:
-        """Return unfitted features with the same hyper-parameters."""
-        return type(self)(**self.get_params())
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({shown})"
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "n_features_"):

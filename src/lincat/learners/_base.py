@@ -7,7 +7,6 @@ code, and how to predict. Everything else is here, once. Implemented methods are
 from __future__ import annotations
 
 import copy
-import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from lincat import kernels
+from lincat._parameters import Parametrised
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat._validation import check_choice, check_gamma, check_integer, fail
 from lincat.data.transitions import Transitions, check_state_features
@@ -32,7 +32,7 @@ _FOLD = 16_384
 _CHUNK = 16_384
 
 
-class Learner(ABC):
+class Learner(Parametrised, ABC):
     """Base of all learners; see :class:`lincat.LinearCTD` for the parameters that all have."""
 
     def __init__(
@@ -94,32 +94,6 @@ class Learner(ABC):
     @abstractmethod
     def _restore_extra(self, state: dict[str, Any]) -> None:
         """Take back what :meth:`_extra_state` gave."""
-
-    # ------------------------------------------------------------------------------ parameters
-
-    @classmethod
-    def _parameter_names(cls) -> list[str]:
-        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the hyper-parameters, as scikit-learn does."""
-        return {name: getattr(self, name) for name in self._parameter_names()}
-
-    def set_params(self, **params: Any) -> Self:
-        """Change hyper-parameters; what was learned is forgotten at the next fit, not before."""
-        for name, value in params.items():
-            if name not in self._parameter_names():
-                raise fail("set_params", f"one of {', '.join(self._parameter_names())}", name)
-            setattr(self, name, value)
-        return self
-
-    def clone(self) -> Self:
-        """Return an unfitted learner with the same hyper-parameters."""
-        return type(self)(**self.get_params())
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.get_params().items())
-        return f"{type(self).__name__}({shown})"
 
     # -------------------------------------------------------------------------------- learning
 

@@ -1,0 +1,32 @@
+"""Tampering with the files that ``lincat._tensors`` packs."""
+
+import json
+
+import pytest
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+import lincat
+
+
+def header_of(content, key):
+    size = int.from_bytes(content[:8], "little")
+    return json.loads(json.loads(content[8 : 8 + size])["__metadata__"][key])
+
+
+def rewritten(content, key, change_header=None, change_arrays=None):
+    """A file with another header or other arrays, valid as safetensors."""
+    header, arrays = header_of(content, key), dict(load_arrays(content))
+    if change_header is not None:
+        change_header(header)
+    if change_arrays is not None:
+        change_arrays(arrays)
+    return save_arrays(arrays, metadata={key: json.dumps(header)})
+
+
+def refused(load, path, content, reason=None):
+    path.write_bytes(content)
+    with pytest.raises(lincat.InvalidInputError, match=reason) as error:
+        load(path)
+    assert str(error.value).startswith(str(path))
+    assert "\n" not in str(error.value)
