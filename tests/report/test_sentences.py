@@ -104,6 +104,7 @@ def test_trust_names_what_it_was_checked_against():
         "width (W1)."
     )
     assert trust_sentence(None, width=1.0, confidence=0.9) == (
+        "These figures were not checked against fresh returns; --validate does that. "
         "Bands show sampling error at 90 %, not that of features or grid."
     )
     assert "not checked" in trust_sentence(None, width=1.0)

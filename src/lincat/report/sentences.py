@@ -145,12 +145,12 @@ def trust_sentence(
         else:
             verdict = "see the scores below"
         parts.append(f"Checked against {kind}: {verdict}.")
+    else:
+        parts.append("These figures were not checked against fresh returns; --validate does that.")
     if confidence is not None:
         parts.append(
             f"Bands show sampling error at {show_level(confidence)}, not that of features or grid."
         )
-    if not parts:
-        parts.append("These figures were not checked against fresh returns; --validate does that.")
     return " ".join(parts)
 
 
