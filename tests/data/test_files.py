@@ -1,6 +1,9 @@
 import io
 import itertools
+import select
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -400,3 +403,35 @@ def test_find_files_wants_files_of_one_format(tmp_path, format):
     else:
         with pytest.raises(InvalidInputError, match="files of one format"):
             find_files(tmp_path, format)
+
+
+@pytest.mark.parametrize(
+    ("form", "first", "then"),
+    [
+        ("csv", b"state,reward\n" + b"a,1\n" * 30, b"b,2\n" * 30),
+        ("jsonl", b'{"state":"a","reward":1}\n' * 30, b'{"state":"b","reward":2}\n' * 30),
+    ],
+)
+def test_rows_from_a_live_pipe_are_there_before_it_ends(form, first, then):
+    script = (
+        "import sys\n"
+        "from lincat.data.files import FileSource\n"
+        "for steps in FileSource('-', format=sys.argv[1]).batches():\n"
+        "    print(len(steps), flush=True)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, form], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    with process:
+        process.stdin.write(first)
+        process.stdin.flush()
+        written, until = 30, time.monotonic() + 60.0
+        while not select.select([process.stdout], [], [], 0.1)[0]:
+            assert time.monotonic() < until
+            process.stdin.write(then)
+            process.stdin.flush()
+            written += 30
+        process.stdin.close()
+        seen = sum(map(int, process.stdout.read().split()))
+    assert seen == written - 1  # the last row has no next one
+    assert process.returncode == 0

@@ -235,5 +235,5 @@ def _missing(
         f"{where}, {role}",
         f"a column named {', '.join(common[:-1])} or {common[-1]}",
         f"only {_list(names)}",
-        f"name the column for {role}",
+        f"name it: --column {role}=NAME",
     )

@@ -148,7 +148,16 @@ def input_bytes(path: str) -> Any:
     if path != STDIN:
         check_file(path)
         return pa.input_stream(path)
-    return pa.PythonFile(sys.stdin.buffer, mode="r")
+    return _Live()
+
+
+class _Live:
+    """Standard input as it comes: a read gives what is there, and waits for no more."""
+
+    def read(self, n: int = -1) -> bytes:
+        stream: Any = sys.stdin.buffer  # buffered, so that it has read1
+        content: bytes = stream.read() if n < 0 else stream.read1(n)
+        return content
 
 
 def check_file(path: str) -> None:
