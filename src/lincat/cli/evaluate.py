@@ -166,7 +166,7 @@ def evaluate(
 
 def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     """Run to the end, write the page, and say what came out."""
-    from lincat.cli.leaving import INTERRUPTED, leave
+    from lincat.cli.leaving import INTERRUPTED, leave, leave_reading
     from lincat.cli.progress import run_to_the_end
     from lincat.cli.run_page import summary_of, write_page
 
@@ -181,6 +181,7 @@ def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
         if not quiet:
             click.echo(f"Interrupted; lincat resume {folder.path} goes on.", err=True)
         leave(INTERRUPTED)
+    leave_reading(0)  # while the run, and with it the stream, is still there
 
 
 def _settings(

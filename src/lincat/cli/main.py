@@ -42,7 +42,7 @@ def main() -> None:
     """Run the command line; bad input ends with one line and exit code 2, divergence with 3."""
     warnings.showwarning = _show_warning
     try:
-        sys.exit(cli(prog_name="lincat", standalone_mode=False) or 0)
+        leave(cli(prog_name="lincat", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)

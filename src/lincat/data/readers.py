@@ -31,6 +31,7 @@ __all__ = [
     "numbers_without",
     "open_table",
     "reading",
+    "standard_input",
 ]
 
 STDIN = "-"
@@ -141,6 +142,10 @@ def reading(path: str, what: str) -> Iterator[None]:
         raise fail(name_of(path), f"a readable {what}", _line(error)) from None
 
 
+# Who reads standard input, and has not seen its end: Python cannot exit while such a read waits.
+standard_input: set[Any] = set()
+
+
 def input_bytes(path: str) -> Any:
     """Open a file, or standard input, as a stream of bytes; .gz is unpacked."""
     import pyarrow as pa
@@ -154,9 +159,14 @@ def input_bytes(path: str) -> Any:
 class _Live:
     """Standard input as it comes: a read gives what is there, and waits for no more."""
 
+    def __init__(self) -> None:
+        standard_input.add(self)
+
     def read(self, n: int = -1) -> bytes:
         stream: Any = sys.stdin.buffer  # buffered, so that it has read1
         content: bytes = stream.read() if n < 0 else stream.read1(n)
+        if not content or n < 0:
+            standard_input.discard(self)
         return content
 
 
@@ -255,7 +265,9 @@ def _open_arrow(path: str) -> Any:
         if peek is not None and peek(6).startswith(b"ARROW1"):
             got = "an Arrow file, which is read from its end"
             raise fail(name_of(path), "an Arrow stream", got, "save it first")
-        return pa.PythonFile(sys.stdin.buffer, mode="r")
+        stream = pa.PythonFile(sys.stdin.buffer, mode="r")
+        standard_input.add(stream)
+        return stream
     check_file(path)
     if Path(path).stat().st_size == 0:
         raise fail(path, "an Arrow file or stream", "an empty file")

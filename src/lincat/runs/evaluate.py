@@ -97,8 +97,10 @@ class EvaluationRun:
         total = opened.rows
         total = None if total is None else max(total - held.rows, 0)
         yield Progress("reading", done, total)
+        # Kept: to close it would wait for a stream that is silent.
+        self._source_batches = opened.source.batches(skip=done)
         batches: Iterable[Steps] = limited(
-            opened.source.batches(skip=done), None if opened.steps is None else opened.steps - done
+            self._source_batches, None if opened.steps is None else opened.steps - done
         )
         batches = iter(held.passing(batches))
         if done == 0:

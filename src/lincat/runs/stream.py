@@ -58,14 +58,11 @@ class HoldOut:
 
 def limited(batches: Iterable[Steps], steps: int | None) -> Iterator[Steps]:
     """Yield at most so many steps, and read no further; all of them for None."""
-    if steps is None:
-        yield from batches
-        return
     left = steps
-    source = iter(batches)
-    while left > 0 and (batch := next(source, None)) is not None:
+    source = iter(batches)  # not "yield from", which would close the source with this generator
+    while (left is None or left > 0) and (batch := next(source, None)) is not None:
         yield batch[:left]
-        left -= len(batch)
+        left = None if left is None else left - len(batch)
 
 
 def in_multiples(batches: Iterable[Steps], size: int) -> Iterator[Steps]:
