@@ -1,8 +1,8 @@
-import importlib.util
 import sys
 import warnings
 
 import gymnasium
+import minari
 import numpy as np
 import pytest
 
@@ -10,12 +10,6 @@ from lincat import InvalidInputError
 from lincat.data.minari import MinariSource
 from lincat.data.steps import joined
 from tests.data.counting import Counting, turns
-
-minari = pytest.importorskip("minari")
-needs_storage = pytest.mark.skipif(
-    not all(map(importlib.util.find_spec, ("h5py", "PIL"))),
-    reason="Minari reads no data without h5py and Pillow, which it does not always bring",
-)
 
 
 @pytest.fixture
@@ -55,7 +49,6 @@ def record(env, policy, episodes, name, data_format="hdf5"):
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
-@needs_storage
 @pytest.mark.parametrize("data_format", ["hdf5", "arrow"])
 def test_recorded_cartpole_comes_back(folder, data_format):
     env = gymnasium.make("CartPole-v1", max_episode_steps=30)
@@ -84,7 +77,6 @@ def test_recorded_cartpole_comes_back(folder, data_format):
             np.testing.assert_array_equal(joined(parts).reward, wanted[1][skip:])
 
 
-@needs_storage
 def test_known_episodes_and_numbered_states(folder):
     record(Counting(careless=False), turns, 6, "counting-v0")
     whole = joined(list(MinariSource("counting-v0").batches()))

@@ -20,7 +20,7 @@ from lincat.cli.options import (
 
 if TYPE_CHECKING:
     from lincat import ReturnDistribution
-    from lincat.runs.folder import RunFolder
+    from lincat.runs.run import Run
     from lincat.runs.states import ShownStates
 
 __all__ = ["compare"]
@@ -55,14 +55,15 @@ def compare(
     from lincat.report.comparison import ComparedRun, comparison_page
     from lincat.report.tables import rich_table, summary_rows
     from lincat.runs.folder import RunFolder
+    from lincat.runs.run import Run
     from lincat.runs.states import ShownStates
 
     folders = [RunFolder.open(run) for run in runs]
     if trust_code:
         find_local_modules()
-    results = [folder.result() for folder in folders]
+    learned = [Run(folder, trust_code=trust_code) for folder in folders]
     shown = ShownStates.from_dict(folders[0].read_states())
-    laws = [_law(folder, shown, trust_code) for folder in folders]
+    laws = [_law(one, shown) for one in learned]
     names = _names(runs)
     tables = [summary_rows(law, shown.names, level=level, threshold=below) for law in laws]
     columns = max((table[0] for table in tables), key=len)  # only signed laws have the last one
@@ -71,20 +72,18 @@ def compare(
         for i, state in enumerate(shown.names)
         for name, table in zip(names, tables, strict=True)
     ]
-    checks = [validation_of(result) for result in results]
+    checks = [validation_of(one) for one in learned]
     if out is not None:
         compared = [
             ComparedRun(
                 name=name,
                 dist=law,
-                description=f"{result['source']}, {result['learner']}",
-                curves=list(curve_rows(folder, result["names"])),
+                description=f"{one.result['source']}, {one.result['learner']}",
+                curves=list(curve_rows(one)),
                 validation=check,
-                warnings=result["warnings"],
+                warnings=one.warnings,
             )
-            for name, law, result, folder, check in zip(
-                names, laws, results, folders, checks, strict=True
-            )
+            for name, law, one, check in zip(names, laws, learned, checks, strict=True)
         ]
         command = shlex.join(["lincat", "compare", *map(str, runs), "--out", str(out)])
         page = comparison_page(
@@ -113,15 +112,14 @@ def compare(
         console.print(f"Report: {out}")
 
 
-def _law(folder: RunFolder, shown: ShownStates, trust_code: bool) -> ReturnDistribution:
+def _law(run: Run, shown: ShownStates) -> ReturnDistribution:
     import lincat
-    from lincat.runs.model import Model
 
     try:
-        return Model.read(folder.path, trust_code=trust_code).predict_shown(shown)
+        return run.model.predict_shown(shown)
     except lincat.InvalidInputError as error:
         raise lincat.InvalidInputError(
-            f"{folder.path}, on the states of the first run: {error}"
+            f"{run.path}, on the states of the first run: {error}"
         ) from None
 
 

@@ -6,28 +6,21 @@ import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import lincat
 from lincat._files import write_atomically
 
 if TYPE_CHECKING:
-    from lincat import ReturnDistribution
     from lincat.report.evaluation import Evaluation
     from lincat.runs.folder import RunFolder
+    from lincat.runs.run import Run
 
 __all__ = [
     "curve_rows",
     "evaluation_of",
-    "law_of",
     "short_scores",
     "summary_of",
     "validation_of",
     "write_page",
 ]
-
-
-def law_of(result: dict[str, Any]) -> ReturnDistribution:
-    """Return the laws of the shown states."""
-    return lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
 
 
 def evaluation_of(folder: RunFolder) -> Evaluation:
@@ -36,16 +29,18 @@ def evaluation_of(folder: RunFolder) -> Evaluation:
 
     from lincat.report.evaluation import Evaluation
     from lincat.runs.config import config_to_toml
+    from lincat.runs.run import Run
 
-    config, result = folder.config, folder.result()
+    run = Run(folder)
+    config, result = run.config, run.result
     bands = result["bands"]
-    warnings = list(result["warnings"])
+    warnings = list(run.warnings)
     if not result["complete"]:
         warnings.insert(0, "The run was interrupted: this is what it had learned by then.")
     return Evaluation(
         title=result["source"],
-        names=result["names"],
-        dist=law_of(result),
+        names=run.names,
+        dist=run.returns,
         source=result["source"],
         learner=result["learner"],
         features=result["features"],
@@ -56,8 +51,8 @@ def evaluation_of(folder: RunFolder) -> Evaluation:
         confidence=result["confidence"],
         level=config.level,
         threshold=config.below,
-        curves=list(curve_rows(folder, result["names"])),
-        validation=validation_of(result),
+        curves=list(curve_rows(run)),
+        validation=validation_of(run),
         warnings=warnings,
         config_text=config_to_toml(config),
         command=f"lincat evaluate --config {shlex.quote(str(folder.config_file))}",
@@ -65,16 +60,16 @@ def evaluation_of(folder: RunFolder) -> Evaluation:
     )
 
 
-def curve_rows(folder: RunFolder, names: list[str]) -> Iterator[dict[str, Any]]:
+def curve_rows(run: Run) -> Iterator[dict[str, Any]]:
     """Yield the rows of the learning curves, one for each state and one for all."""
-    for row in folder.metrics():
+    for row in run.metrics:
         n = row["transitions"]
         yield {
             "transitions": n,
             "clipped": row["clipped_below"] + row["clipped_above"],
             "negative": row["negative_mass"],
         }
-        for i, name in enumerate(names):
+        for i, name in enumerate(run.names):
             yield {
                 "transitions": n,
                 "state": name,
@@ -84,17 +79,12 @@ def curve_rows(folder: RunFolder, names: list[str]) -> Iterator[dict[str, Any]]:
             }
 
 
-def validation_of(result: dict[str, Any]) -> dict[str, Any] | None:
+def validation_of(run: Run) -> dict[str, Any] | None:
     """Return what the model was compared with, as the report takes it."""
-    import msgspec
-
-    from lincat.inference.results import Validation
     from lincat.report.validation import validation_data
 
-    found = result["validation"]
-    if found is None:
-        return None
-    return validation_data(msgspec.convert(found["scores"], Validation), found["kind"])
+    found = run.validation
+    return None if found is None else validation_data(found, run.result["validation"]["kind"])
 
 
 def short_scores(rows: list[dict[str, Any]]) -> dict[str, Any]:

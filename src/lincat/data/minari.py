@@ -28,10 +28,11 @@ class MinariSource:
 
     Examples
     --------
-    >>> from lincat.data.minari import MinariSource
-    >>> source = MinariSource("mujoco/hopper/medium-v0")  # doctest: +SKIP
-    >>> source.length  # doctest: +SKIP
-    999404
+    >>> from lincat import MinariSource
+    >>> MinariSource("no/such-v0")
+    Traceback (most recent call last):
+        ...
+    lincat._validation.InvalidInputError: minari: expected the id of a data set on this machine, ...
     """
 
     skipped_rows = 0
