@@ -1,0 +1,1 @@
+"""Sums over transitions from which every answer about them can be solved."""

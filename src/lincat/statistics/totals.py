@@ -1,0 +1,78 @@
+"""Totals: what a data set says of the linear-categorical Bellman equation, for any gamma and grid.
+
+With weights w_t, the fixed point of the data solves (Thm linear_cate_TD_equation, expectations
+replaced by sums)
+
+    Sigma Theta − Σ_g N_g Theta B(r_g, δ_g)ᵀ = Σ_g c_g b(r_g, δ_g)ᵀ
+
+where g runs over groups of transitions that share a reward and a discount, N_g = Σ w phi phi'ᵀ,
+c_g = Σ w phi, Sigma = Σ w phi phiᵀ. Rewards of a group are the same to the last bit, or have been
+split among neighbouring nodes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse
+
+from lincat._typing import FloatArray, IntArray
+
+__all__ = ["Totals"]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over transitions, by groups of equal reward and equal discount.
+
+    Attributes
+    ----------
+    reward : array of shape (G,)
+        The reward of each group.
+    power : int array of shape (G,)
+        The discount of a group is gamma**power; 0 where the episode ended: nothing follows, and
+        the discount is 0; -1 where the discount was given with the data.
+    given_discount : array of shape (G,)
+        That discount; NaN for the other groups.
+    cross : array (G, d, d), or CSR matrix (G * d, d)
+        N_g = Σ w phi phi'ᵀ of each group, one below the other where sparse; zero where power is 0.
+    phi_sum : array of shape (G, d)
+        c_g = Σ w phi.
+    Sigma : array (d, d), or CSR matrix (d, d)
+        Σ w phi phiᵀ over all groups.
+    count : int
+        Number of transitions.
+    weight : float
+        Σ w.
+    """
+
+    reward: FloatArray
+    power: IntArray
+    given_discount: FloatArray
+    cross: FloatArray | scipy.sparse.csr_array
+    phi_sum: FloatArray
+    Sigma: FloatArray | scipy.sparse.csr_array
+    count: int
+    weight: float
+
+    @property
+    def n_features(self) -> int:
+        """The number of features d."""
+        return int(self.phi_sum.shape[1])
+
+    def discount(self, gamma: float) -> FloatArray:
+        """Return the discount of each group, shape (G,).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lincat.statistics.totals import Totals
+        >>> one = np.ones((3, 1))
+        >>> totals = Totals(np.zeros(3), np.array([1, 2, 0]), np.full(3, np.nan),
+        ...                 one[..., None], one, one[:1], count=3, weight=3.0)
+        >>> totals.discount(0.5)
+        array([0.5 , 0.25, 0.  ])
+        """
+        powers = np.where(self.power > 0, gamma ** np.maximum(self.power, 1), 0.0)
+        return np.where(self.power == -1, self.given_discount, powers)
