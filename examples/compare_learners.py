@@ -18,7 +18,7 @@ STOPS = np.unique(np.logspace(2, 5, 25).astype(int))
 
 
 def curves(seeds=10, stops=STOPS, intervals=100):
-    """Yield a row for each learner, seed and stop: W1,mu to the true laws on the grid."""
+    """Yield a row for each learner, seed and stop: W1,mu to the true distributions on the grid."""
     problem = lincat.catalog.paper()
     process, Phi, gamma = problem.process, problem.Phi, problem.gamma
     grid = problem.grid(intervals)

@@ -165,7 +165,7 @@ def main(argv=None):
         force=True,
         gamma=GAMMA,
         columns={"observation": OBSERVATION, "reward": "cash"},
-        episode_end="truncated",  # the log breaks off, the market goes on
+        episode_end="truncated",  # the log breaks off, the market continues
         n_step=24,  # a day: prices are no Markov chain, and the less is bootstrapped the better
         features="fourier",
         feature_options={"order": 3, "max_terms": 200},
@@ -182,7 +182,7 @@ def main(argv=None):
 
 
 def score(run, early, later):
-    """Print how the predictions did, year by year, and beside them a law without states."""
+    """Print how the predictions did by year, and beside them a distribution without states."""
     returns, usable = realised(later)
     later, returns = part(later, usable), returns[usable]
     month = later["time"].astype("datetime64[M]")
@@ -190,11 +190,15 @@ def score(run, early, later):
     judged = {"blocks": month.astype(int), "groups": year}
     found = lincat.validate(run.predict(observations(later)), returns, **judged)
 
-    # Beside it: every hour gets the law of all returns that were learned from.
+    # Beside it: every hour gets the distribution of all returns that were learned from.
     grid = run.returns.grid
     all_early, usable = realised(early)
-    law = lincat.project(all_early[usable], np.full(usable.sum(), 1.0 / usable.sum()), grid)
-    pooled = lincat.ReturnDistribution(np.tile(np.cumsum(law)[:-1], (len(returns), 1)), grid)
+    distribution = lincat.project(
+        all_early[usable], np.full(usable.sum(), 1.0 / usable.sum()), grid
+    )
+    pooled = lincat.ReturnDistribution(
+        np.tile(np.cumsum(distribution)[:-1], (len(returns), 1)), grid
+    )
     alike = lincat.validate(pooled, returns, **judged)
 
     print("           mean return              CRPS  in the 80 %    below the      CVaR 5 %")

@@ -61,8 +61,8 @@ def main(argv=None):
 
     print("state              mean  5 % quantile  median  95 % quantile  CVaR 20 %    W1")
     for state, name in ((0, "start"), (6, "by two holes"), (14, "by the goal")):
-        for kind, law in (("learned", learned), ("exact", exact)):
-            one = law[[state]].proper()
+        for kind, distribution in (("learned", learned), ("exact", exact)):
+            one = distribution[[state]].proper()
             low, middle, high = (one.quantile(level)[0] for level in (0.05, 0.5, 0.95))
             distance = f"{lincat.wasserstein(one, exact[[state]])[0]:6.3f}"
             print(

@@ -6,7 +6,7 @@ In each time slot a customer comes with probability 0.45 and one is served with 
 finds 20 waiting goes away. The reward is minus the number who wait, and -10 for each who goes away.
 The log is simulated and written a million rows at a time, then learned from in one pass; neither
 needs more memory for more rows. A queue this simple is a finite process, so `lincat.true_returns`
-gives the law that should come out. From the shell, after the log is written:
+gives the distribution that should come out. From the shell, after the log is written:
 
     lincat evaluate runs/queueing/log.parquet --gamma 0.99 --low -3000 --high 0 --intervals 200
 """

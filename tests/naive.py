@@ -57,7 +57,7 @@ def bellman_offset(grid, reward, discount):
 
 
 def bellman_target(cdf_next, reward, discount, grid):
-    """CDF of the projection of r + δX for one law: push every atom, split it, sum up."""
+    """CDF of the projection of r + δX for one distribution: push every atom, split it, sum up."""
     pmf = np.diff(cdf_next, prepend=0.0, append=1.0)
     return np.cumsum(pmf @ g(grid, reward, discount))[:-1]
 
@@ -83,7 +83,7 @@ def cvar(atoms, pmf, level):
 
 
 def expectation(process, gamma):
-    """Yield (probability, s, r, s', discount) for every outcome under the stationary law."""
+    """Yield (p, s, r, s', discount) of each outcome under the stationary distribution."""
     rows = zip(
         process.state,
         process.reward,
@@ -155,7 +155,7 @@ def nearest_proper_cdf(values, step):
 
 
 def step_distance(atoms, masses, other_atoms, other_masses, power):
-    """∫ |F − G|^power dx of two discrete signed laws of equal mass, from jump to jump."""
+    """∫ |F − G|^power dx of two discrete signed distributions of equal mass, from jump to jump."""
     points = sorted({*map(float, atoms), *map(float, other_atoms)})
     total = 0.0
     for left, right in itertools.pairwise(points):
@@ -173,14 +173,14 @@ def transition_system(phi, reward, phi_next, discount, grid):
     return A, np.kron(bellman_offset(grid, reward, discount), phi)
 
 
-def nearest_theta(laws, Phi, weights, grid):
+def nearest_theta(distributions, Phi, weights, grid):
     """Argmin of ℓ2,mu over Theta by least squares on every piece between two jumps.
 
-    ``laws`` holds one (atoms, masses) pair per state, anywhere inside the grid's range.
+    ``distributions`` holds one (atoms, masses) pair per state, anywhere inside the grid's range.
     """
     K, d = grid.intervals, Phi.shape[1]
     rows, right = [], []
-    for phi, weight, (atoms, masses) in zip(Phi, weights, laws, strict=True):
+    for phi, weight, (atoms, masses) in zip(Phi, weights, distributions, strict=True):
         points = sorted({*map(float, atoms), *map(float, grid.atoms)})
         for a, b in itertools.pairwise(points):
             middle = (a + b) / 2

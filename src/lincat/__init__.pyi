@@ -1,5 +1,5 @@
 from . import checks
-from ._validation import InvalidInputError
+from ._arguments import InvalidInputError
 from ._version import __version__
 from .core.bellman import (
     GridMisfitWarning,
@@ -19,16 +19,12 @@ from .core.representation import (
     theta_from_weights,
     weights_from_theta,
 )
-from .data.columns import Columns
-from .data.files import FileSource
-from .data.gym import GymSource
-from .data.minari import MinariSource
 from .data.n_step import n_step
-from .data.process import ProcessSource
-from .data.rollouts import Rollouts, rollouts
-from .data.states import read_observations
 from .data.steps import Steps
 from .data.transitions import Transitions
+from .environments.gym import GymSource
+from .environments.minari import MinariSource
+from .environments.rollouts import Rollouts, rollouts
 from .features.auto import choose_features
 from .features.files import load_features
 from .features.fourier import Fourier
@@ -56,13 +52,17 @@ from .processes.files import read_problem
 from .processes.finite import MarkovRewardProcess, StateTransitions
 from .processes.mdp import FiniteMDP
 from .processes.problem import Problem
+from .processes.process_source import ProcessSource
 from .runs.run import Run, evaluate, read_run
 from .runs.sweep import sweep
 from .solvers.approximation import ApproximationError, approximation_error
 from .solvers.exact import solve_categorical, solve_value
 from .solvers.krylov import ConvergenceError
-from .solvers.projection import linear_projection
+from .solvers.regression import linear_projection
 from .solvers.returns import true_returns
+from .tables.columns import Columns
+from .tables.file_source import FileSource
+from .tables.read_observations import read_observations
 from .theory.constants import ErrorConstants, error_constants
 from .theory.stability import max_step_size
 

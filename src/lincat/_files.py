@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from lincat._validation import fail
+from lincat._arguments import fail
 
 __all__ = ["new_folder", "write_atomically"]
 

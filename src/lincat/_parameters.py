@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from lincat._validation import fail
+from lincat._arguments import fail
 
 __all__ = ["Parametrised"]
 

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lincat._arguments import InvalidInputError, fail
 from lincat._files import write_atomically
-from lincat._validation import InvalidInputError, fail
 from lincat._version import __version__
 
 __all__ = ["pack", "read_packed", "unpack", "write_packed"]

@@ -107,7 +107,7 @@ def clone_keeps_parameters_and_forgets_the_rest(learner: Learner, stream: Transi
 
 
 def saved_and_loaded_goes_on(learner: Learner, stream: Transitions) -> None:
-    """Saving, loading and going on equals never having stopped, bit for bit."""
+    """Saving, loading and continuing equals never having stopped, bit for bit."""
     half = len(stream) * 3 // 4
     whole = learner.clone().partial_fit(stream[:half]).partial_fit(stream[half:])
     model = learner.clone().partial_fit(stream[:half])
@@ -116,7 +116,7 @@ def saved_and_loaded_goes_on(learner: Learner, stream: Transitions) -> None:
         model.save(path)
         restored = load(path)
     assert _bits(restored) == _bits(model), "the file holds something else"
-    assert _bits(restored.partial_fit(stream[half:])) == _bits(whole), "it goes on differently"
+    assert _bits(restored.partial_fit(stream[half:])) == _bits(whole), "it continues differently"
 
 
 def threads_do_not_change_bits(learner: Learner, stream: Transitions) -> None:

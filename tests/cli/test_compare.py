@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lincat
-from lincat.runs.states import ShownStates
+from lincat.runs.shown import ShownStates
 from tests.cli.command import assert_one_line, lincat_here, lincat_process, page_text
 from tests.runs.logs import write_names, write_points
 
@@ -38,14 +38,16 @@ def test_rows_hold_what_each_model_says_of_the_states_of_the_first(runs):
     shown = ShownStates.from_dict(json.loads((runs / "one" / "states.json").read_text()))
     assert len(answer["states"]) == 2 * len(shown.names)
     for i, name in enumerate(("one", "two")):
-        law = lincat.read_run(runs / name).model.predict_shown(shown)
+        distribution = lincat.read_run(runs / name).model.predict_shown(shown)
         rows = answer["states"][i::2]
         assert {row["run"] for row in rows} == {name}
         assert [row["state"] for row in rows] == shown.names
-        np.testing.assert_array_equal([row["mean"] for row in rows], law.mean())
-        np.testing.assert_array_equal([row["cvar0.1"] for row in rows], law.proper().cvar(0.1))
+        np.testing.assert_array_equal([row["mean"] for row in rows], distribution.mean())
         np.testing.assert_array_equal(
-            [row["P(G<0.5)"] for row in rows], law.proper().probability_below(0.5)
+            [row["cvar0.1"] for row in rows], distribution.proper().cvar(0.1)
+        )
+        np.testing.assert_array_equal(
+            [row["P(G<0.5)"] for row in rows], distribution.proper().probability_below(0.5)
         )
     assert [row["run"] for row in answer["validation"]] == ["one"]
     assert answer["report"] is None

@@ -154,7 +154,7 @@ def test_a_bad_row_far_into_the_file(files, monkeypatch):
     options = ["--gamma", 0.5, "--warm-up", 100, "--low", 0, "--high", 2]
     ended = evaluate("late.csv", *options, "--out", "run")
     assert_one_line(ended, "late.csv, row 801, reward")
-    # What was learned until then is kept, and lincat resume goes on once the row is mended.
+    # What was learned until then is kept, and lincat resume continues once the row is mended.
     (files / "late.csv").write_text("state,reward\n" + "a,1\nb,0\n" * 400 + "a,1\n")
     assert list((files / "run" / "checkpoints").iterdir())
     assert lincat_here("resume", "run").code == 0

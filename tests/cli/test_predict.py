@@ -74,18 +74,18 @@ def test_every_format_in_and_out_holds_what_the_model_says(runs, tmp_path, form,
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == f"Written: {out}, 3 states\n"
     rows = rows_of(out.read_bytes(), form)
-    law = lincat.read_run(runs / "points").predict(POINTS)
-    proper = law.proper()
+    distribution = lincat.read_run(runs / "points").predict(POINTS)
+    proper = distribution.proper()
     expected = {
         "obs_0": POINTS[:, 0],
         "obs_1": POINTS[:, 1],
-        "mean": law.mean(),
+        "mean": distribution.mean(),
         "std": proper.std(),
         "q0.25": proper.quantile(0.25),
         "q0.5": proper.quantile(0.5),
         "cvar0.1": proper.cvar(0.1),
         "below0.5": proper.probability_below(0.5),
-        "negative_mass": law.negative_mass,
+        "negative_mass": distribution.negative_mass,
     }
     assert list(rows[0])[: len(expected)] == list(expected)
     for name, values in expected.items():
@@ -94,7 +94,7 @@ def test_every_format_in_and_out_holds_what_the_model_says(runs, tmp_path, form,
     np.testing.assert_array_equal(masses, proper.pmf)
     np.testing.assert_allclose(masses.sum(axis=1), 1.0)
     atoms = [float(name[2:-1]) for name in list(rows[0])[len(expected) :]]
-    np.testing.assert_allclose(atoms, law.grid.atoms, atol=1e-9)
+    np.testing.assert_allclose(atoms, distribution.grid.atoms, atol=1e-9)
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
@@ -121,8 +121,8 @@ def test_names_of_states(runs, tmp_path):
         "json",
     )
     assert [row["state"] for row in rows] == ["place 0", "place 1", "place 0"]
-    law = lincat.read_run(runs / "names").predict(np.array(["place 0", "place 1"], object))
-    assert [row["mean"] for row in rows] == [*law.mean(), law.mean()[0]]
+    distribution = lincat.read_run(runs / "names").predict(np.array(["place 0", "place 1"], object))
+    assert [row["mean"] for row in rows] == [*distribution.mean(), distribution.mean()[0]]
 
 
 def test_numbers_of_states(runs, tmp_path):
@@ -131,8 +131,8 @@ def test_numbers_of_states(runs, tmp_path):
     assert ended.code == 0, ended.err
     rows = json.loads(ended.out)
     assert [row["state"] for row in rows] == [0, 14, 3]
-    law = lincat.read_run(runs / "lake").predict([0, 14, 3])
-    assert [row["mean"] for row in rows] == law.mean().tolist()
+    distribution = lincat.read_run(runs / "lake").predict([0, 14, 3])
+    assert [row["mean"] for row in rows] == distribution.mean().tolist()
 
 
 def test_whole_numbers_are_points_where_points_were_learned_from(tmp_path):
@@ -146,8 +146,8 @@ def test_whole_numbers_are_points_where_points_were_learned_from(tmp_path):
     assert ended.code == 0, ended.err
     rows = json.loads(ended.out)
     assert [row["observed mean"] for row in rows] == [1.0, 2.0]
-    law = lincat.read_run(run).predict(np.array([[1.0], [2.0]]))
-    assert [row["mean"] for row in rows] == law.mean().tolist()
+    distribution = lincat.read_run(run).predict(np.array([[1.0], [2.0]]))
+    assert [row["mean"] for row in rows] == distribution.mean().tolist()
 
 
 def test_columns_that_the_run_was_told_of(tmp_path):

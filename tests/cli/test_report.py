@@ -54,10 +54,10 @@ def test_another_level_and_threshold_elsewhere(run, tmp_path):
     answer = json.loads(ended.out, parse_constant=pytest.fail)
     assert answer["report"] == str(page)
     assert {"q0.01", "cvar0.01", "P(G<1.5)"} <= set(answer["states"][0])
-    law = lincat.read_run(run).returns.proper()
-    np.testing.assert_allclose([s["cvar0.01"] for s in answer["states"]], law.cvar(0.01))
+    distribution = lincat.read_run(run).returns.proper()
+    np.testing.assert_allclose([s["cvar0.01"] for s in answer["states"]], distribution.cvar(0.01))
     np.testing.assert_allclose(
-        [s["P(G<1.5)"] for s in answer["states"]], law.probability_below(1.5)
+        [s["P(G<1.5)"] for s in answer["states"]], distribution.probability_below(1.5)
     )
     assert answer["summary"][0] in page_text(page)
     assert (run / "report.html").read_bytes() == before

@@ -24,10 +24,10 @@ from tests.runs.logs import (
 # The real command, made slow and careful: some rows at a time, a checkpoint after each batch.
 SLOW = """
 import functools, sys, time
-import lincat.data.process, lincat.runs.evaluate, lincat.runs.sources
+import lincat.processes.process_source, lincat.runs.evaluate, lincat.runs.sources
 from lincat.cli.main import main
 
-lincat.data.process._BATCH = 100
+lincat.processes.process_source._BATCH = 100
 lincat.runs.evaluate._SECONDS_BETWEEN_CHECKPOINTS = 0.0
 sources = lincat.runs.sources
 sources.FileSource = functools.partial(sources.FileSource, batch_rows=100)
@@ -85,7 +85,7 @@ def test_killed_for_good_and_resumed_is_the_same_to_the_bit(here, kind, options)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
     assert not (here / "killed" / "result.json").exists()
-    assert_one_line(lincat_here("report", "killed"), "lincat resume killed goes on with it")
+    assert_one_line(lincat_here("report", "killed"), "lincat resume killed continues it")
     assert_one_line(lincat_here("predict", "killed"), "expected a finished run")
 
     ended = lincat_process("resume", "killed", "--json")
@@ -108,7 +108,7 @@ def test_ctrl_c_finishes_cleanly_and_resume_completes(here):
     assert process.returncode == 130
     assert "Traceback" not in err
     assert "Finishing; once more to leave at once." in err
-    assert f"lincat resume {here / 'stopped'} goes on" in err
+    assert f"lincat resume {here / 'stopped'} continues" in err
     assert "Report: " in out
     assert "interrupted" in page_text(here / "stopped" / "report.html")
     stopped = lincat.read_run(here / "stopped")

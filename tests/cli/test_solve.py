@@ -36,7 +36,7 @@ def test_fair_coin_prints_its_exact_distribution():
     assert [masses[str(k / 5).removesuffix(".0")] for k in range(1, 10)] == ["0.1"] * 9
 
 
-def test_papers_process_prints_true_and_linear_laws():
+def test_papers_process_prints_true_and_linear_distributions():
     result = invoke("paper")
     assert result.exit_code == 0
     assert "true return distributions" in result.output

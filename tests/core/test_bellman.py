@@ -67,12 +67,12 @@ def test_target_is_the_affine_map_of_matrix_and_offset(grid, data, share, discou
 @given(grids(), st.data(), finite_floats(0.0, 1.0), DISCOUNTS)
 def test_mass_and_mean_are_kept_where_nothing_clips(grid, data, share, discount):
     reward = (1.0 - discount) * (grid.low + share * (grid.high - grid.low))
-    law = lincat.ReturnDistribution(data.draw(signed_cdfs(2, grid.intervals)), grid)
-    target = lincat.bellman_target(law.cdf_values, reward, discount, grid)
+    distribution = lincat.ReturnDistribution(data.draw(signed_cdfs(2, grid.intervals)), grid)
+    target = lincat.bellman_target(distribution.cdf_values, reward, discount, grid)
     pushed = lincat.ReturnDistribution(target, grid)
     scale = max(abs(grid.low), abs(grid.high), 1.0)
     np.testing.assert_allclose(
-        pushed.mean(), reward + discount * law.mean(), atol=1e-12 * scale * grid.intervals
+        pushed.mean(), reward + discount * distribution.mean(), atol=1e-12 * scale * grid.intervals
     )
     np.testing.assert_allclose(pushed.pmf.sum(axis=1), 1.0, atol=1e-12)
 
@@ -89,8 +89,8 @@ def test_certain_return_of_a_finite_episode():
     cdf = lincat.bellman_target(np.zeros((1, 400)), 10.0, 0.0, grid)
     for _ in range(12):
         cdf = lincat.bellman_target(cdf, -1.0, 0.99, grid)
-    law = lincat.ReturnDistribution(cdf, grid)
-    assert law.mean()[0] == pytest.approx(-2.4977, abs=5e-5)
+    distribution = lincat.ReturnDistribution(cdf, grid)
+    assert distribution.mean()[0] == pytest.approx(-2.4977, abs=5e-5)
 
 
 def test_discount_one_and_reward_of_whole_spacings_only_shifts():

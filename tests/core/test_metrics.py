@@ -9,7 +9,7 @@ from tests.strategies import grids, proper_pmfs, signed_cdfs
 
 
 @given(grids(8), st.data())
-def test_wasserstein_agrees_with_scipy_on_proper_laws(grid, data):
+def test_wasserstein_agrees_with_scipy_on_proper_distributions(grid, data):
     p, q = (data.draw(proper_pmfs(1, grid.intervals)) for _ in range(2))
     ours = lincat.wasserstein(
         lincat.ReturnDistribution.from_pmf(p, grid), lincat.ReturnDistribution.from_pmf(q, grid)
@@ -33,7 +33,7 @@ def test_grids_may_differ(grid, other, data):
 
 
 @given(grids(8), st.data())
-def test_one_grid_and_two_equal_grids_agree_for_signed_laws(grid, data):
+def test_one_grid_and_two_equal_grids_agree_for_signed_distributions(grid, data):
     p, q = (data.draw(signed_cdfs(2, grid.intervals)) for _ in range(2))
     a, b = (lincat.ReturnDistribution(x, grid) for x in (p, q))
     finer = lincat.Grid(grid.low, grid.high, 2 * grid.intervals)
@@ -66,9 +66,9 @@ def test_one_state_against_many():
     ],
 )
 def test_bad_weights_are_named(weights, message):
-    law = lincat.ReturnDistribution([[0.0], [0.0]], lincat.Grid(0.0, 1.0, 1))
+    distribution = lincat.ReturnDistribution([[0.0], [0.0]], lincat.Grid(0.0, 1.0, 1))
     with pytest.raises(lincat.InvalidInputError, match=message):
-        lincat.wasserstein(law, law, weights=weights)
+        lincat.wasserstein(distribution, distribution, weights=weights)
 
 
 def test_numbers_of_states_must_match():

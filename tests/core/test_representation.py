@@ -30,7 +30,7 @@ def test_pmf_and_cdf_are_inverse_to_each_other(cdf):
     np.testing.assert_allclose(lincat.cdf_from_pmf(pmf), cdf, atol=1e-12)
 
 
-def test_parameters_of_zero_stand_for_the_uniform_law():
+def test_parameters_of_zero_stand_for_the_uniform_distribution():
     Phi = np.random.default_rng(0).random((2, 3))
     cdf = lincat.cdf_from_theta(Phi, np.zeros((3, 4)))
     np.testing.assert_allclose(lincat.pmf_from_cdf(cdf), 0.2, atol=1e-15)

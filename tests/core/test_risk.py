@@ -6,7 +6,7 @@ import lincat
 from lincat.core import risk
 
 
-def test_uniform_law_in_closed_form():
+def test_uniform_distribution_in_closed_form():
     """On K + 1 equal atoms of [0, 1], CVaR at level j/(K + 1) is the mean of the first j atoms."""
     K = 10
     grid = lincat.Grid(0.0, 1.0, K)

@@ -23,7 +23,7 @@ def watched(model, t, calls, probe=PROBE, bars=None):
 
 
 @pytest.fixture(scope="module")
-def laws():
+def distributions():
     """CDFs of the two watched states after each of 2,500 updates, shape (2500, 2, K)."""
     data = cases.tuples(cases.stream("dense", 2500))
     iterates = naive.learner_iterates(
@@ -44,31 +44,33 @@ def laws():
         (None, "full", 1000, 100, range(0, 1001, 100)),
     ],
 )
-def test_standard_errors_are_those_of_the_batches(horizon, averaging, n, step, boundaries, laws):
+def test_standard_errors_are_those_of_the_batches(
+    horizon, averaging, n, step, boundaries, distributions
+):
     model = cases.make("ctd", step_size=0.3, horizon=horizon, averaging=averaging)
     bars = watched(model, cases.stream("dense", 2500), range(step, n + 1, step))
     boundaries = list(boundaries)
     assert bars.n_batches == len(boundaries) - 1
     assert bars.state()["counts"].tolist()[-len(boundaries) :] == boundaries
-    middle = laws[boundaries[0] : boundaries[-1]].mean(axis=0)
+    middle = distributions[boundaries[0] : boundaries[-1]].mean(axis=0)
     np.testing.assert_allclose(bars.mean(), middle, atol=1e-10)
     assert np.abs(bars.mean() - model.predict(PROBE).cdf_values).max() < 0.05
     got = bars.standard_error()
     for i in range(2):
         for k in range(K):
-            expected = naive.slow_sums_error(laws[:, i, k], boundaries)
+            expected = naive.slow_sums_error(distributions[:, i, k], boundaries)
             assert got[i, k] == pytest.approx(expected, rel=1e-5)
-    means = cases.GRID.low + cases.GRID.spacing * (1.0 - laws).sum(axis=2)
+    means = cases.GRID.low + cases.GRID.spacing * (1.0 - distributions).sum(axis=2)
     expected = [naive.slow_sums_error(means[:, i], boundaries) for i in range(2)]
     np.testing.assert_allclose(bars.mean_standard_error(cases.GRID), expected, rtol=1e-5)
 
 
-def test_unequal_batches_weigh_by_their_length(laws):
+def test_unequal_batches_weigh_by_their_length(distributions):
     rng = np.random.default_rng(0)
     calls = [*np.unique(rng.integers(1, 2500, 40)).tolist(), 2500]
     model = cases.make("ctd", step_size=0.3, averaging="full")
     bars = watched(model, cases.stream("dense", 2500), calls)
-    expected = naive.slow_sums_error(laws[:, 0, 3], [0, *calls])
+    expected = naive.slow_sums_error(distributions[:, 0, 3], [0, *calls])
     assert bars.standard_error()[0, 3] == pytest.approx(expected, rel=1e-5)
 
 
@@ -77,8 +79,8 @@ def test_the_average_of_all_iterates_is_what_full_averaging_predicts(rule):
     t = cases.stream("dense", 1500)
     tail = cases.make(rule).partial_fit(t)
     full = cases.make(rule, averaging="full").partial_fit(t)
-    law, left_out = tail.predict_overall(PROBE)
-    np.testing.assert_allclose(law.cdf_values, full.predict(PROBE).cdf_values, atol=1e-12)
+    distribution, left_out = tail.predict_overall(PROBE)
+    np.testing.assert_allclose(distribution.cdf_values, full.predict(PROBE).cdf_values, atol=1e-12)
     assert left_out == 512
     assert full.predict_overall(PROBE)[1] == 0
     assert tail.predict_overall(PROBE[:1])[0].cdf_values.shape == (1, K)

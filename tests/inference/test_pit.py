@@ -22,7 +22,7 @@ def test_equals_the_transform_atom_by_atom(case, level):
 
 @given(cases(most=9), st.integers(1, 30))
 def test_uniform_if_the_prediction_is_the_projection_of_the_truth(case, bins):
-    """Exactly, whatever the law between the atoms: here the returns are the law."""
+    """Exactly, whatever lies between the atoms: here the returns are the distribution."""
     grid, _, returns = case
     weight = 1.0 / returns.shape[1]
     pmf = lincat.project(returns, np.full(returns.shape, weight), grid)

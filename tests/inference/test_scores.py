@@ -13,7 +13,7 @@ from tests.strategies import finite_floats, grids, proper_pmfs
 
 @st.composite
 def cases(draw, most=6):
-    """A grid, one law per state, and returns on and off the grid."""
+    """A grid, one distribution per state, and returns on and off the grid."""
     grid = draw(grids(max_intervals=8))
     n, R = draw(st.integers(1, 3)), draw(st.integers(1, most))
     pmf = draw(proper_pmfs(n, grid.intervals))
@@ -76,7 +76,7 @@ def test_nothing_deviates_where_nothing_is_uncertain():
     assert scores.expected_deviation(7, np.array([0.0, 1.0])).tolist() == [0.0, 0.0]
 
 
-def test_the_band_holds_the_law_about_as_often_as_it_says():
+def test_the_band_holds_the_distribution_about_as_often_as_it_says():
     n, runs = 200, 2000
     u = np.sort(np.random.default_rng(0).random((runs, n)), axis=1)
     worst = np.maximum(np.arange(1, n + 1) / n - u, u - np.arange(n) / n).max(axis=1)

@@ -108,8 +108,8 @@ def test_draws_from_the_prediction_are_what_it_expects():
     assert below.mean() == pytest.approx(0.05, abs=0.005)
 
 
-def test_a_walk_agrees_with_the_exact_law():
-    """Episodes of a random walk, their returns, and the law of each state that they pass."""
+def test_a_walk_agrees_with_the_exact_distribution():
+    """Episodes of a random walk, their returns, and the distribution of each state passed."""
     problem = lincat.catalog.random_walk()
     grid = lincat.Grid(*problem.process.invariant_range(problem.gamma), 40)
     drawn = problem.process.sample(20_000, seed=5)
@@ -125,7 +125,9 @@ def test_a_walk_agrees_with_the_exact_law():
         assert abs(g.mean_error) < 4 * g.mean_error_se
         assert g.mean_error_se < 0.03
         for level, share, se in zip(result.levels, g.coverage, g.coverage_se, strict=True):
-            assert abs(share - level) < 4 * se + 0.01  # nearly the projection of the true law
+            assert (
+                abs(share - level) < 4 * se + 0.01
+            )  # nearly the projection of the true distribution
         assert abs(g.below_tail - 0.05) < 4 * g.below_tail_se + 0.01
         predicted = np.array(g.predicted_cdf)
         assert (predicted > np.array(g.empirical_low) - 0.01).all()
@@ -142,7 +144,8 @@ def test_shifted_spread_and_narrow_predictions_show():
         return lincat.ReturnDistribution.from_pmf(np.tile(pmf / pmf.sum(), (len(y), 1)), grid)
 
     fair, high, wide, narrow = (
-        lincat.validate(normal(*law), y)["all"] for law in ((0, 1), (0.5, 1), (0, 2), (0, 0.5))
+        lincat.validate(normal(*distribution), y)["all"]
+        for distribution in ((0, 1), (0.5, 1), (0, 2), (0, 0.5))
     )
     assert np.allclose(fair.coverage, (0.5, 0.8, 0.95), atol=0.02)
     assert fair.crps < min(high.crps, wide.crps, narrow.crps)
@@ -159,7 +162,7 @@ def test_shifted_spread_and_narrow_predictions_show():
     inside = (low <= fair.predicted_cdf) & (np.array(fair.predicted_cdf) <= high_end)
     assert inside.all()
     assert fair.skill == pytest.approx(0.0, abs=0.01)
-    assert fair.w1_states is None  # one return per state says nothing of its law
+    assert fair.w1_states is None  # one return per state says nothing of its distribution
 
 
 def test_states_that_matter_have_skill():
@@ -205,7 +208,7 @@ def test_groups_are_validated_as_if_alone():
         np.testing.assert_allclose(result[row["group"]].pit, alone["all"].pit, atol=1e-12)
 
 
-def test_signed_laws_are_mended_for_all_but_the_mean():
+def test_signed_distributions_are_mended_for_all_but_the_mean():
     signed = lincat.ReturnDistribution([[-0.2, 0.5, 0.3, 1.1]], lincat.Grid(0.0, 4.0, intervals=4))
     got = lincat.validate(signed, [[1.0, 3.0]])["all"]
     assert got.mean_error == pytest.approx(signed.mean()[0] - 2.0)

@@ -86,7 +86,7 @@ def initial(rule, data, grid=GRID):
         return np.zeros((d, 1))
     if rule != "unnormalised":
         return np.zeros((d, naive.rule_columns(K, rule)))
-    # The uniform law, scaled by the best linear expression of a total mass of one.
+    # The uniform distribution, scaled by the best linear expression of a total mass of one.
     Phi = np.array([row[0] for row in data[:1000]])
     ones = np.linalg.lstsq(Phi, np.ones(len(Phi)), rcond=None)[0]
     return np.outer(ones, np.arange(1, K + 2) / (K + 1))

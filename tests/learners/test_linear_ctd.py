@@ -45,7 +45,7 @@ def test_large_batches_of_many_features(averaging):
 
 
 def means(model, Phi):
-    """Means of the current laws, not of the averaged ones."""
+    """Means of the current distributions, not of the averaged ones."""
     cdf = lincat.cdf_from_theta(Phi, np.array(model.Theta_, float))
     return lincat.ReturnDistribution(cdf, model.grid_).mean()
 

@@ -35,7 +35,7 @@ def test_updates_descend_the_cross_entropy():
         assert (change * direction).sum() == pytest.approx(-slope, abs=1e-7)
 
 
-def test_laws_are_proper():
+def test_distributions_are_proper():
     t = cases.stream("dense", 2000)
     dist = cases.make("softmax").fit(t).predict(cases.features("dense"))
     assert (dist.pmf > 0.0).all()

@@ -85,7 +85,7 @@ def validated(dist, truth, names):
 
 
 def bells(low, high, n, intervals=80, seed=0):
-    """Bell-shaped laws on a grid, their centres going up."""
+    """Bell-shaped distributions on a grid, their centres going up."""
     atoms = np.linspace(0.0, 1.0, intervals + 1)
     rng = np.random.default_rng(seed)
     centre = np.linspace(0.25, 0.75, n)[:, None] + rng.normal(0, 0.02, (n, 1))
@@ -97,20 +97,22 @@ def bells(low, high, n, intervals=80, seed=0):
 
 
 def plain(dist, **more):
-    """An evaluation with nothing but laws."""
+    """An evaluation with nothing but distributions."""
     names = ["start", *(f"state {i}" for i in range(1, len(dist)))]
-    return Evaluation(**{"title": "Laws", "names": names, "dist": dist, **more})
+    return Evaluation(**{"title": "Distributions", "names": names, "dist": dist, **more})
 
 
 def signed():
-    """Laws with negative mass."""
+    """Distributions with negative mass."""
     dist = bells(0.0, 10.0, 4)
     wave = 0.05 * np.sin(np.arange(80) / 2.0) * (dist.cdf_values[:, :] > 0.001)
-    return plain(lincat.ReturnDistribution(dist.cdf_values + wave, dist.grid), title="Signed laws")
+    return plain(
+        lincat.ReturnDistribution(dist.cdf_values + wave, dist.grid), title="Signed distributions"
+    )
 
 
 def lake():
-    """A law with nearly all of its mass at one atom."""
+    """A distribution with nearly all of its mass at one atom."""
     problem = lincat.catalog.frozen_lake()
     dist = lincat.true_returns(problem.process, problem.gamma, lincat.Grid(0.0, 1.0, 50))
     return plain(dist, title="FrozenLake under a random policy", threshold=0.5)

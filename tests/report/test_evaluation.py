@@ -33,12 +33,16 @@ def test_page_is_one_file_that_can_reach_nothing():
     assert len(html) < 150_000
 
 
-def test_data_are_the_proper_laws_and_the_means_as_learned():
+def test_data_are_the_proper_distributions_and_the_means_as_learned():
     signed = samples.signed()
     data = data_of(evaluation_page(signed))
-    laws = data["laws"][0]
-    np.testing.assert_array_equal([law["cdf"] for law in laws], signed.dist.proper().cdf_values)
-    np.testing.assert_array_equal([law["mean"] for law in laws], signed.dist.mean())
+    distributions = data["distributions"][0]
+    np.testing.assert_array_equal(
+        [distribution["cdf"] for distribution in distributions], signed.dist.proper().cdf_values
+    )
+    np.testing.assert_array_equal(
+        [distribution["mean"] for distribution in distributions], signed.dist.mean()
+    )
 
 
 def test_order_of_the_page():
@@ -139,7 +143,7 @@ def test_comparisons_need_runs_on_the_same_states():
     runs, names = samples.compared()
     with pytest.raises(lincat.InvalidInputError, match="runs: expected 2 to 24 runs, got 1"):
         comparison_page(runs[:1], names)
-    with pytest.raises(lincat.InvalidInputError, match="run fast: expected 3 laws"):
+    with pytest.raises(lincat.InvalidInputError, match="run fast: expected 3 distributions"):
         comparison_page(runs, names[:3])
 
 
@@ -148,8 +152,8 @@ def test_comparison_lays_runs_on_each_state():
     data = data_of(comparison_page(runs, names))
     assert data["facets"] == list(names)
     assert [series["name"] for series in data["series"]] == ["fast", "slow", "other grid"]
-    assert data["laws"][2][2]["cdf"] == runs[2].dist.cdf_values[2].tolist()
-    assert data["laws"][0][2]["high"] == 12.0
+    assert data["distributions"][2][2]["cdf"] == runs[2].dist.cdf_values[2].tolist()
+    assert data["distributions"][0][2]["high"] == 12.0
     assert {row["run"] for row in data["validation"]["rows"]} == {"fast", "slow"}
 
 

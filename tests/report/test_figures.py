@@ -4,7 +4,7 @@ import lincat
 from lincat.report import figures
 
 
-def laws(n):
+def distributions(n):
     pmf = np.random.default_rng(0).dirichlet(np.ones(6), size=n)
     return lincat.ReturnDistribution.from_pmf(pmf, lincat.Grid(-1.0, 4.0, 5))
 
@@ -14,7 +14,7 @@ def values(chart):
 
 
 def test_ridgelines_show_every_mass_of_every_state():
-    dist = laws(3)
+    dist = distributions(3)
     rows = values(figures.ridgelines(dist, ["a", "b", "c"], title="t"))
     assert len(rows) == 3 * 6
     np.testing.assert_allclose([row["probability"] for row in rows], dist.pmf.ravel())
@@ -25,7 +25,7 @@ def test_ridgelines_show_every_mass_of_every_state():
 
 def test_many_states_are_thinned_and_it_is_said():
     names = [str(i) for i in range(200)]
-    chart = figures.ridgelines(laws(200), names, title="t")
+    chart = figures.ridgelines(distributions(200), names, title="t")
     shown = {row["state"] for row in values(chart)}
     assert len(shown) == 24
     assert {"0", "199"} <= shown
@@ -33,7 +33,7 @@ def test_many_states_are_thinned_and_it_is_said():
 
 
 def test_files_are_whole_and_need_no_network(tmp_path):
-    chart = figures.ridgelines(laws(2), ["a", "b"], title="Returns")
+    chart = figures.ridgelines(distributions(2), ["a", "b"], title="Returns")
     svg, png, html = figures.save_figure(chart, tmp_path, "returns")
     assert svg.read_text().startswith("<svg")
     assert "Returns" in svg.read_text()

@@ -62,7 +62,7 @@ def test_everything_is_drawn(visit, html):
     assert page.locator("summary").all_inner_texts() == ["Configuration", "Versions"]
 
 
-def test_laws_are_measured_as_python_measures_them(visit):
+def test_distributions_are_measured_as_python_measures_them(visit):
     rng = np.random.default_rng(0)
     pmf = rng.dirichlet(np.full(41, 0.2), size=6)
     pmf[1] = np.eye(41)[7]
@@ -72,16 +72,16 @@ def test_laws_are_measured_as_python_measures_them(visit):
     levels = [0.005, 0.05, 0.1, 1 / 3, 0.5, *dist.cdf_values[0, 5:9].tolist()]
     levels = [u for u in levels if u > 0.0]
     points = [-4.0, -3.0, -2.75, -1.1, 0.3, 2.0, 6.99, 7.0, 8.0]
-    script = """([levels, points]) => lincat.laws[0].map(law => ({
-        quantile: levels.map(u => lincat.quantile(law, u)),
-        cvar: levels.map(u => lincat.cvar(law, u)),
-        below: points.map(x => lincat.probabilityBelow(law, x)),
-        cdf: points.map(x => lincat.cdfAt(law, x)),
-        std: lincat.std(law), mean: law.mean}))"""
+    script = """([levels, points]) => lincat.distributions[0].map(distribution => ({
+        quantile: levels.map(u => lincat.quantile(distribution, u)),
+        cvar: levels.map(u => lincat.cvar(distribution, u)),
+        below: points.map(x => lincat.probabilityBelow(distribution, x)),
+        cdf: points.map(x => lincat.cdfAt(distribution, x)),
+        std: lincat.std(distribution), mean: distribution.mean}))"""
     found = page.evaluate(script, [levels, points])
 
     def column(key):
-        return np.array([law[key] for law in found])
+        return np.array([distribution[key] for distribution in found])
 
     np.testing.assert_allclose(column("quantile"), dist.quantile(levels), rtol=0, atol=1e-12)
     np.testing.assert_allclose(column("cvar"), dist.cvar(levels), rtol=0, atol=1e-9)
@@ -317,7 +317,7 @@ def test_an_atom_that_holds_nearly_everything_is_a_needle(visit):
     assert first.locator(".needle-text").text_content() == f"{100 * mass:.0f}\u00a0% at 0"
 
 
-def test_signed_laws_are_warned_of_and_mended(visit):
+def test_signed_distributions_are_warned_of_and_mended(visit):
     signed = samples.signed()
     page = visit(evaluation_page(signed))
     assert show_share(float(signed.dist.negative_mass.max())) in page.locator(

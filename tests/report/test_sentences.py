@@ -17,7 +17,7 @@ from lincat.report.sentences import (
 from tests.report.samples import bells, lake
 
 
-def law(pmf, low=0.0, high=None):
+def distribution(pmf, low=0.0, high=None):
     high = float(len(pmf) - 1) if high is None else high
     return lincat.ReturnDistribution.from_pmf([pmf], lincat.Grid(low, high, len(pmf) - 1))
 
@@ -60,15 +60,18 @@ def test_one_value_that_many_runs_end_at_is_said():
 
 
 def test_a_sure_return_is_said_to_be_sure():
-    assert summary_sentence(law([0, 0, 1, 0])) == "From the start state every run returns 2.00."
+    assert (
+        summary_sentence(distribution([0, 0, 1, 0]))
+        == "From the start state every run returns 2.00."
+    )
 
 
 def test_no_run_ends_below_where_none_does():
-    text = summary_sentence(law([0.0, 0.03, 0.97]), level=0.2)
+    text = summary_sentence(distribution([0.0, 0.03, 0.97]), level=0.2)
     assert text.endswith("and no run returns more than 2.00.")
 
 
-def test_signed_laws_are_spoken_of_as_their_nearest_proper_ones():
+def test_signed_distributions_are_spoken_of_as_their_nearest_proper_ones():
     grid = lincat.Grid(0.0, 4.0, 4)
     signed = lincat.ReturnDistribution([-0.1, 0.6, 0.4, 1.1], grid)
     assert "average 1.00" in summary_sentence(signed)
@@ -76,7 +79,7 @@ def test_signed_laws_are_spoken_of_as_their_nearest_proper_ones():
 
 
 def test_chance_below_a_threshold():
-    dist = law([0.034, 0.466, 0.5], -1.0, 1.0)
+    dist = distribution([0.034, 0.466, 0.5], -1.0, 1.0)
     assert threshold_sentence(dist, 0.0) == "The chance to end below 0 is 3.4 %."
     assert threshold_sentence(dist, -1.0, "door") == (
         "The chance to end below −1 from state door is 0 %."
@@ -117,7 +120,7 @@ def test_coverage_is_found_under_all_its_names():
 
 
 def test_one_run_may_win_on_both_counts():
-    good, bad = law([0, 0, 0.5, 0.5]), law([0.5, 0.5, 0, 0])
+    good, bad = distribution([0, 0, 0.5, 0.5]), distribution([0.5, 0.5, 0, 0])
     text = comparison_sentence(["bad", "good"], [bad, good], "start")
     assert "run good has the highest mean return" in text
     assert "and the best average over the worst 5 % of runs" in text

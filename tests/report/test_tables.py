@@ -9,13 +9,13 @@ import lincat
 from lincat.report import tables
 
 GRID = lincat.Grid(0.0, 4.0, 4)
-LAWS = lincat.ReturnDistribution.from_pmf(
+DISTRIBUTIONS = lincat.ReturnDistribution.from_pmf(
     [[0.1, 0.2, 0.3, 0.2, 0.2], [0.0, 0.0, 1.0, 0.0, 0.0]], GRID
 )
 
 
 def test_summary_holds_the_figures_of_each_state():
-    first, second = tables.summary_rows(LAWS, ["a", "b"], level=0.1, threshold=2.0)
+    first, second = tables.summary_rows(DISTRIBUTIONS, ["a", "b"], level=0.1, threshold=2.0)
     assert list(first) == ["state", "mean", "std", "q0.1", "median", "q0.9", "cvar0.1", "P(G<2)"]
     assert first["mean"] == pytest.approx(2.2)
     assert first["P(G<2)"] == pytest.approx(0.3)
@@ -23,7 +23,7 @@ def test_summary_holds_the_figures_of_each_state():
     assert second["std"] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_summary_of_signed_laws_says_how_negative_they_are():
+def test_summary_of_signed_distributions_says_how_negative_they_are():
     signed = lincat.ReturnDistribution([-0.5, 1.5, 1.0, 1.0], GRID)
     (row,) = tables.summary_rows(signed, ["a"])
     assert row["negative"] == pytest.approx(1.0)
@@ -32,13 +32,13 @@ def test_summary_of_signed_laws_says_how_negative_they_are():
 
 
 def test_masses_by_atom():
-    rows = tables.mass_rows(LAWS, ["a", "b"])
+    rows = tables.mass_rows(DISTRIBUTIONS, ["a", "b"])
     assert [row["return"] for row in rows] == GRID.atoms.tolist()
-    np.testing.assert_allclose([row["a"] for row in rows], LAWS.pmf[0])
+    np.testing.assert_allclose([row["a"] for row in rows], DISTRIBUTIONS.pmf[0])
 
 
 def test_csv_reads_back_to_the_last_digit():
-    rows = tables.mass_rows(LAWS, ["a", "b"])
+    rows = tables.mass_rows(DISTRIBUTIONS, ["a", "b"])
     read = list(csv.DictReader(io.StringIO(tables.as_csv(rows))))
     assert [float(row["a"]) for row in read] == [row["a"] for row in rows]
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
-from lincat.data.columns import Columns
 from lincat.runs.config import (
     LEARNERS,
     EvaluationConfig,
@@ -17,6 +16,7 @@ from lincat.runs.config import (
     config_to_toml,
     read_config,
 )
+from lincat.tables.columns import Columns
 from tests.strategies import finite_floats
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)

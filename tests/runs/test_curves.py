@@ -9,8 +9,8 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.curves import Curves, _after
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
+from lincat.runs.shown import choose_states
 from lincat.runs.sources import open_source
-from lincat.runs.states import choose_states
 
 CONFIG = EvaluationConfig(source=["frozen_lake"], steps=40_000, level=0.1)
 
@@ -68,11 +68,11 @@ def test_rows_say_what_the_model_says(folder, steps):
     model, shown, curves = begin(folder, steps)
     learn(model, curves, steps[:2000], size=2000)
     (row,) = folder.metrics()
-    law = model.predict_shown(shown)
-    assert row["mean"] == law.mean().tolist()
-    assert row["quantile"] == law.proper().quantile(0.1).tolist()
-    assert row["cvar"] == law.proper().cvar(0.1).tolist()
-    assert row["negative_mass"] == law.negative_mass.max()
+    distribution = model.predict_shown(shown)
+    assert row["mean"] == distribution.mean().tolist()
+    assert row["quantile"] == distribution.proper().quantile(0.1).tolist()
+    assert row["cvar"] == distribution.proper().cvar(0.1).tolist()
+    assert row["negative_mass"] == distribution.negative_mass.max()
     clipped = [row["clipped_below"], row["clipped_above"]]
     np.testing.assert_array_equal(clipped, model.learner.clipped_mass_)
 
@@ -98,10 +98,10 @@ def test_after_a_kill_it_goes_on_without_rows_that_were_lost(folder, steps, tmp_
     assert after[-1] == 12_000
     assert len(after) >= len(rows)
     assert resumed.bars.n_batches >= curves.bars.n_batches - 1
-    law = again.predict_shown(shown)
-    low, high = resumed.bars.bands(law)
-    assert (low <= law.cdf_values).all()
-    assert (law.cdf_values <= high).all()
+    distribution = again.predict_shown(shown)
+    low, high = resumed.bars.bands(distribution)
+    assert (low <= distribution.cdf_values).all()
+    assert (distribution.cdf_values <= high).all()
 
 
 @pytest.mark.parametrize(

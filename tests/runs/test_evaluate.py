@@ -16,7 +16,7 @@ from lincat.runs.evaluate import EvaluationRun
 from lincat.runs.folder import RunFolder
 from lincat.runs.run import read_run
 from lincat.runs.sources import open_source
-from lincat.runs.trust import held_out_rows
+from lincat.runs.validation import held_out_rows
 from tests.runs.logs import (
     KilledError,
     finish,
@@ -64,8 +64,8 @@ def test_a_finished_run_holds_all_its_files(tmp_path):
     assert result["complete"] is True
     assert result["gamma"] == 0.8
     assert result["learner"] == "LinearCTD"
-    law = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
-    assert law.cdf_values.shape == (len(result["names"]), 20)
+    distribution = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
+    assert distribution.cdf_values.shape == (len(result["names"]), 20)
     assert lincat.load(folder.model_file).n_seen_ == result["transitions"]
     assert lincat.load_features(folder.features_file).describe() == result["features"]
     assert not list(folder.path.rglob(".*"))  # no drafts left
@@ -86,9 +86,9 @@ def test_rows_of_the_curves_go_up(tmp_path, monkeypatch):
     for row in rows:
         assert len(row["mean"]) == len(row["quantile"]) == len(row["cvar"]) == n
         assert all(map(math.isfinite, [*row["mean"], *row["quantile"], *row["cvar"]]))
-    law = read_run(folder.path).returns
-    np.testing.assert_allclose(rows[-1]["mean"], law.mean())
-    np.testing.assert_allclose(rows[-1]["cvar"], law.proper().cvar(0.05))
+    distribution = read_run(folder.path).returns
+    np.testing.assert_allclose(rows[-1]["mean"], distribution.mean())
+    np.testing.assert_allclose(rows[-1]["cvar"], distribution.proper().cvar(0.05))
 
 
 def test_progress_goes_up_and_ends(tmp_path, monkeypatch):

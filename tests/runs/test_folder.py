@@ -197,7 +197,7 @@ def test_a_checkpoint_that_was_not_finished_does_not_count(folder, monkeypatch):
 
 
 def test_no_result_says_how_to_get_one(folder):
-    with pytest.raises(lincat.InvalidInputError, match=r"lincat resume .* goes on with it"):
+    with pytest.raises(lincat.InvalidInputError, match=r"lincat resume .* continues it"):
         folder.result()
 
 

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 import lincat
 from lincat.data.steps import Steps
 from lincat.runs.model import Model, _record, averaged
-from lincat.runs.states import ShownStates
+from lincat.runs.shown import ShownStates
 from tests.strategies import finite_floats
 
 
@@ -101,14 +101,14 @@ def a_model(features, observations, reward=1.0):
     return model
 
 
-def test_the_law_of_a_group_is_the_average_of_its_members():
+def test_the_distribution_of_a_group_is_the_average_of_its_members():
     ids = np.tile(np.array([3, 7, 9]), 30)
     model = a_model(lincat.Tabular().fit(ids), ids)
     shown = ShownStates(["start", "9"], [np.array([3, 7, 7]), np.array([9])])
-    law = model.predict_shown(shown)
+    distribution = model.predict_shown(shown)
     single = model.predict(np.array([3, 7, 9])).cdf_values
     expected = [(single[0] + 2 * single[1]) / 3, single[2]]
-    np.testing.assert_allclose(law.cdf_values, expected, atol=1e-15)
+    np.testing.assert_allclose(distribution.cdf_values, expected, atol=1e-15)
 
 
 def test_files_there_and_back(tmp_path):
@@ -129,13 +129,13 @@ def test_a_table_may_grow_on_one_thread_while_another_asks():
     known = np.arange(1000, 1010)
     features = lincat.Tabular(capacity=6000).fit(known)
     model = a_model(features, known)
-    rows, law = features.lookup(known), model.predict(known).cdf_values
+    rows, distribution = features.lookup(known), model.predict(known).cdf_values
     wrong, over = [], threading.Event()
 
     def ask():
         while not over.is_set():
             got = model.predict(known).cdf_values
-            if not np.array_equal(got, law):
+            if not np.array_equal(got, distribution):
                 wrong.append(got)
 
     asking = threading.Thread(target=ask)

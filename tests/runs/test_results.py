@@ -64,7 +64,7 @@ def test_a_run_without_anything_wrong_has_no_warnings(tmp_path):
     assert result["warnings"] == []
 
 
-def test_bands_hold_the_law(tmp_path):
+def test_bands_hold_the_distribution(tmp_path):
     result = result_with(tmp_path, "uniform_coin", steps=30_000)
     low, high = np.array(result["bands"])
     cdf = np.array(result["cdf"])
@@ -100,5 +100,5 @@ def test_rewards_that_are_all_the_same_are_a_run(tmp_path):
     file = tmp_path / "log.csv"
     file.write_text("state,reward\n" + "a,0\n" * 300)
     result = result_with(tmp_path, str(file), gamma=0.9, steps=None)
-    law = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
-    assert np.isfinite(law.mean()).all()
+    distribution = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
+    assert np.isfinite(distribution.mean()).all()

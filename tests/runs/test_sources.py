@@ -5,11 +5,11 @@ import json
 import pytest
 
 import lincat
-from lincat.data.files import FileSource
-from lincat.data.gym import GymSource
-from lincat.data.process import ProcessSource
+from lincat.environments.gym import GymSource
+from lincat.processes.process_source import ProcessSource
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.sources import open_source
+from lincat.tables.file_source import FileSource
 from tests.runs.logs import write_names, write_points, write_transitions
 
 PROCESS = {"gamma": 0.25, "transitions": [[0.5, 0.5], [1, 0]], "rewards": [1, 0]}

@@ -19,7 +19,7 @@ def test_fair_coin_in_closed_form(K):
 
 
 def test_fair_coin_is_as_far_from_uniform_as_it_should_be():
-    """W1 to Uniform[0, 2] is 1/(2K), ℓ2 is 1/(√6 K); the uniform law on a fine grid stands in."""
+    """W1 to Uniform[0, 2] is 1/(2K), ℓ2 is 1/(√6 K); a fine grid stands in."""
     K, fine = 8, 8 * 2000
     coin = lincat.catalog.uniform_coin()
     dist = lincat.true_returns(coin.process, coin.gamma, lincat.Grid(0.0, 2.0, K))
@@ -37,7 +37,7 @@ def test_frozen_lake_known_answer():
 
 
 def test_episodes_by_enumeration():
-    """All paths of a walk that ends: the categorical law converges to the law of their returns."""
+    """All paths of a walk that ends: the categorical distribution converges to theirs."""
     problem = lincat.catalog.random_walk(3, gamma=0.6)
     grid = lincat.Grid(0.0, 1.0, 4000)
     dist = lincat.true_returns(problem.process, problem.gamma, grid)

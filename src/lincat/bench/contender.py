@@ -20,7 +20,7 @@ class UnavailableError(Exception):
 
 @dataclass(frozen=True)
 class Contender:
-    """Something that works off transitions, going on from the parameters that it has."""
+    """Something that works off transitions, continuing from the parameters that it has."""
 
     label: str  # the column; of contenders with one label, the fastest counts
     run: Callable[[], object]

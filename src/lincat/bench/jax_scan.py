@@ -215,7 +215,7 @@ def _by_scattering(jax: Any, K: int) -> Target:
 
 
 def _l2_project(jax: Any, K: int) -> Target:
-    """As libraries do it (rlax, Dopamine): a (K+1) x (K+1) table of distances for each law."""
+    """As libraries do it (rlax, Dopamine): a (K+1) x (K+1) table of distances each."""
     jnp = jax.numpy
     atoms = jnp.arange(K + 1.0) / ((1.0 - GAMMA) * K)
     spacing = atoms[1]

@@ -57,7 +57,7 @@ class Result:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Result:
-        """Take back what :meth:`as_dict` gave."""
+        """Restore what :meth:`as_dict` gave."""
         bars = [Bar(**{k: v for k, v in bar.items() if k != "holds"}) for bar in values["bars"]]
         return cls(values["title"], values["rows"], bars, values["notes"])
 

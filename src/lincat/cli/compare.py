@@ -21,7 +21,7 @@ from lincat.cli.options import (
 if TYPE_CHECKING:
     from lincat import ReturnDistribution
     from lincat.runs.run import Run
-    from lincat.runs.states import ShownStates
+    from lincat.runs.shown import ShownStates
 
 __all__ = ["compare"]
 
@@ -56,17 +56,22 @@ def compare(
     from lincat.report.tables import rich_table, summary_rows
     from lincat.runs.folder import RunFolder
     from lincat.runs.run import Run
-    from lincat.runs.states import ShownStates
+    from lincat.runs.shown import ShownStates
 
     folders = [RunFolder.open(run) for run in runs]
     if trust_code:
         find_local_modules()
     learned = [Run(folder, trust_code=trust_code) for folder in folders]
     shown = ShownStates.from_dict(folders[0].read_states())
-    laws = [_law(one, shown) for one in learned]
+    distributions = [_distribution(one, shown) for one in learned]
     names = _names(runs)
-    tables = [summary_rows(law, shown.names, level=level, threshold=below) for law in laws]
-    columns = max((table[0] for table in tables), key=len)  # only signed laws have the last one
+    tables = [
+        summary_rows(distribution, shown.names, level=level, threshold=below)
+        for distribution in distributions
+    ]
+    columns = max(
+        (table[0] for table in tables), key=len
+    )  # only signed distributions have the last one
     rows = [
         {"state": state, "run": name, **{k: table[i].get(k, 0.0) for k in columns if k != "state"}}
         for i, state in enumerate(shown.names)
@@ -77,13 +82,15 @@ def compare(
         compared = [
             ComparedRun(
                 name=name,
-                dist=law,
+                dist=distribution,
                 description=f"{one.result['source']}, {one.result['learner']}",
                 curves=list(curve_rows(one)),
                 validation=check,
                 warnings=one.warnings,
             )
-            for name, law, one, check in zip(names, laws, learned, checks, strict=True)
+            for name, distribution, one, check in zip(
+                names, distributions, learned, checks, strict=True
+            )
         ]
         command = shlex.join(["lincat", "compare", *map(str, runs), "--out", str(out)])
         page = comparison_page(
@@ -112,7 +119,7 @@ def compare(
         console.print(f"Report: {out}")
 
 
-def _law(run: Run, shown: ShownStates) -> ReturnDistribution:
+def _distribution(run: Run, shown: ShownStates) -> ReturnDistribution:
     import lincat
 
     try:

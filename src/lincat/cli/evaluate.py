@@ -137,7 +137,7 @@ def evaluate(
 
     Everything lands in --out, by default a new folder in runs/: config.toml, metrics.jsonl,
     checkpoints, model.safetensors, and report.html. Ctrl-C finishes with what was learned so far;
-    lincat resume goes on.
+    lincat resume continues.
 
     \b
     Examples:
@@ -179,7 +179,7 @@ def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
         _show(summary, notes=[] if quiet else folder.result()["notes"])
     if not summary["complete"]:
         if not quiet:
-            click.echo(f"Interrupted; lincat resume {folder.path} goes on.", err=True)
+            click.echo(f"Interrupted; lincat resume {folder.path} continues.", err=True)
         leave(INTERRUPTED)
     leave_reading(0)  # while the run, and with it the stream, is still there
 

@@ -19,7 +19,7 @@ def leave(code: int) -> NoReturn:
 
 def leave_reading(code: int) -> None:
     """Exit at once if standard input is still being read: Python would abort or hang over it."""
-    readers = sys.modules.get("lincat.data.readers")
+    readers = sys.modules.get("lincat.tables.readers")
     if readers is not None and readers.standard_input and sys.stdin is sys.__stdin__:
         sys.stdout.flush()
         sys.stderr.flush()

@@ -45,11 +45,11 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def resumable_output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same options to a command that goes on in a folder which it began."""
+    """Add the same options to a command that continues in a folder which it began."""
     return _with_options(
         command,
-        out="Folder for the results; new, empty, or one to go on in.",
-        force="Begin anew in --out, whatever was begun there.",
+        out="Folder for the results; new, empty, or one to continue in.",
+        force="Begin again in --out, whatever was begun there.",
     )
 
 
@@ -110,7 +110,7 @@ def _with_options(command: Callable[..., Any], *, out: str, force: str) -> Calla
 
 @contextmanager
 def spinner(text: str, *, quiet: bool) -> Iterator[None]:
-    """Show on a terminal that work is going on; nothing elsewhere."""
+    """Show on a terminal that work is being done; nothing elsewhere."""
     if quiet or not sys.stderr.isatty():
         yield
         return

@@ -21,7 +21,7 @@ from lincat.cli.options import (
 
 if TYPE_CHECKING:
     from lincat import ReturnDistribution
-    from lincat.data.columns import Columns
+    from lincat.tables.columns import Columns
 
 __all__ = ["predict"]
 
@@ -74,8 +74,8 @@ def predict(
 ) -> None:
     """Say what RUN, the folder of lincat evaluate, has learned of some states.
 
-    The columns of --states are named as in the logs that were learned from. Where a law is signed,
-    everything but the mean is of the nearest proper law.
+    The columns of --states are named as in the logs that were learned from. Where a distribution is
+    signed, everything but the mean is of the nearest proper distribution.
 
     \b
     Examples:
@@ -85,10 +85,10 @@ def predict(
     import msgspec
 
     from lincat._files import write_atomically
-    from lincat.data.columns import Columns
     from lincat.runs.folder import RunFolder
     from lincat.runs.model import Model
-    from lincat.runs.states import ShownStates
+    from lincat.runs.shown import ShownStates
+    from lincat.tables.columns import Columns
 
     folder = RunFolder.open(run)
     if trust_code:
@@ -99,7 +99,7 @@ def predict(
     model = Model.read(folder.path, trust_code=trust_code)
     shown = ShownStates.from_dict(folder.read_states())
     if states is None:
-        law = model.predict_shown(shown)
+        distribution = model.predict_shown(shown)
         rows: list[dict[str, Any]] = [{"state": name} for name in result["names"]]
     else:
         # As learned from: a file of whole numbers may hold points.
@@ -108,8 +108,10 @@ def predict(
         names = result["observation_names"]
         observations = _read(states, named, names)
         rows = _observation_rows(observations, names)
-        law = model.predict(observations)
-    columns = _columns(law, quantiles, config.level if level is None else level, below, masses)
+        distribution = model.predict(observations)
+    columns = _columns(
+        distribution, quantiles, config.level if level is None else level, below, masses
+    )
     for i, row in enumerate(rows):
         for name in columns.keys() & row.keys():  # an observation may be called "mean"
             row[f"observed {name}"] = row.pop(name)
@@ -128,7 +130,7 @@ def _read(states: Path, columns: Columns, names: list[str]) -> Any:
     import msgspec
 
     from lincat import InvalidInputError
-    from lincat.data.states import read_observations
+    from lincat.tables.read_observations import read_observations
 
     try:
         by_name = msgspec.structs.replace(columns, observation=tuple(names))
@@ -138,22 +140,22 @@ def _read(states: Path, columns: Columns, names: list[str]) -> Any:
 
 
 def _columns(
-    law: ReturnDistribution,
+    distribution: ReturnDistribution,
     quantiles: tuple[float, ...],
     level: float,
     below: float | None,
     masses: bool,
 ) -> dict[str, Any]:
-    proper = law.proper()
-    columns = {"mean": law.mean(), "std": proper.std()}
+    proper = distribution.proper()
+    columns = {"mean": distribution.mean(), "std": proper.std()}
     columns |= {f"q{q:g}": proper.quantile(q) for q in quantiles}
     columns[f"cvar{level:g}"] = proper.cvar(level)
     if below is not None:
         columns[f"below{below:g}"] = proper.probability_below(below)
-    columns["negative_mass"] = law.negative_mass
+    columns["negative_mass"] = distribution.negative_mass
     if masses:
         pmf = proper.pmf
-        columns |= {f"p({x:.12g})": pmf[:, k] for k, x in enumerate(law.grid.atoms)}
+        columns |= {f"p({x:.12g})": pmf[:, k] for k, x in enumerate(distribution.grid.atoms)}
     return columns
 
 

@@ -59,8 +59,8 @@ def reproduce(
     gammas, random_process and markov; all by default.
 
     Results land in --out (by default a folder named reproduction): rows as they come, then tables,
-    figures, and index.html. After an interruption the same command goes on where it was; --force
-    begins anew.
+    figures, and index.html. After an interruption the same command continues where it was; --force
+    begins again.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``lincat resume``: going on with a run that was interrupted, or making it longer."""
+"""``lincat resume``: continuing a run that was interrupted, or making it longer."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from lincat.cli.options import find_local_modules, machine_options, run_argument
 __all__ = ["resume"]
 
 
-@click.command(short_help="Go on with a run after an interruption.")
+@click.command(short_help="Continue a run after an interruption.")
 @run_argument
 @click.option("--steps", type=click.IntRange(min=1), help="Learn from so many transitions in all.")
 @machine_options
 def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
-    """Go on with RUN, the folder of lincat evaluate, from its last checkpoint.
+    """Continue RUN, the folder of lincat evaluate, from its last checkpoint.
 
-    Logs and finite processes go on where they were, and the result is that of an uninterrupted run.
-    An environment begins a new episode. A finished run is made longer by --steps. Policies and
+    Logs and finite processes continue where they were, and the result is that of an uninterrupted
+    run. An environment begins a new episode. A finished run is made longer by --steps. Policies and
     features that config.toml names as module:name are imported, which runs their code.
 
     \b
@@ -30,7 +30,7 @@ def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
     """
     import msgspec
 
-    from lincat._validation import fail
+    from lincat._arguments import fail
     from lincat.runs.evaluate import EvaluationRun
     from lincat.runs.folder import RunFolder
     from lincat.runs.sources import open_source

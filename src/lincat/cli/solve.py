@@ -52,7 +52,7 @@ def solve(
 
     FILE is a JSON file with the process (see docs/process-files.md); NAME is one of the catalog:
     paper, paper_unit_norm, uniform_coin, boyan_chain, random_walk, frozen_lake, random_process
-    (drawn anew for each --seed).
+    (drawn again for each --seed).
 
     With features in the file, the fixed point that Linear-CTD converges to is given beside the
     true one, with the distance between them.
@@ -122,7 +122,7 @@ class _Answer:
 
         problem, grid = self.problem, self.grid
         with warnings.catch_warnings():
-            # The true laws on this grid have already given the same warning.
+            # The true distributions on this grid have already given the same warning.
             warnings.simplefilter("ignore", lincat.GridMisfitWarning)
             Theta = lincat.solve_categorical(problem.process, problem.Phi, grid, problem.gamma)
             self.error = lincat.approximation_error(

@@ -1,7 +1,7 @@
 """The categorical projected Bellman operator: fast form, and matrix form for teaching.
 
-For a transition with reward r and discount δ, and a next law with CDF values F' on the grid, the
-Cramér projection of the law of ``r + δX`` has the CDF values
+For a transition with reward r and discount δ, and a next distribution with CDF values F' on the
+grid, the Cramér projection of the distribution of ``r + δX`` has the CDF values
 
     target = B(r) F' + tail(r),      B(r) = C G̃(r) C⁻¹   (Thm linear_cate_TD_equation),
 
@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import check_array, check_discounts, check_number, fail
 from lincat._typing import ArrayLike, FloatArray
-from lincat._validation import check_array, check_discounts, check_number, fail
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
 
@@ -40,7 +40,8 @@ def bellman_target(
     Parameters
     ----------
     cdf_next : array of shape (n, K)
-        CDF values of the next states' laws at the first K atoms; signed laws are fine.
+        CDF values of the next states' distributions at the first K atoms; signed distributions are
+        fine.
     reward : array of shape (n,), or a number
     discount : array of shape (n,), or a number
         In [0, 1]: gamma; 0 where the episode terminated; gamma**n for n steps.
@@ -70,7 +71,7 @@ def bellman_target(
 def clipped_mass(
     cdf_next: ArrayLike, reward: ArrayLike, discount: ArrayLike, grid: Grid
 ) -> FloatArray:
-    """Return the mass of each pushed law that falls (below, above) the grid, shape (n, 2).
+    """Return the mass of each pushed distribution that falls (below, above) the grid, shape (n, 2).
 
     Where this is not zero, the projection no longer preserves the mean.
 
@@ -134,7 +135,7 @@ def _pushed_edges(grid: Grid, reward: float, discount: float) -> FloatArray:
 
 
 def reward_shifts(reward: FloatArray, discount: FloatArray, grid: Grid) -> FloatArray:
-    """Return rho = (r − (1 − δ) low)/spacing, where the lowest atom of each next law lands."""
+    """Return rho = (r − (1 − δ) low)/spacing, where the next state's lowest atom lands."""
     out = np.empty(len(reward))
     kernels.bellman.reward_shifts(out, reward, discount, grid.low, grid.spacing, grid.intervals)
     return out

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
+from lincat._arguments import check_array, check_integer, check_levels, check_number, fail
 from lincat._typing import ArrayLike, FloatArray
-from lincat._validation import check_array, check_integer, check_levels, check_number, fail
 from lincat.core import risk
 from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_pmf, pmf_from_cdf
@@ -18,13 +18,14 @@ __all__ = ["ReturnDistribution"]
 
 
 class ReturnDistribution:
-    """The laws of the return from n states, as CDF values on a grid.
+    """The distributions of the return from n states, as CDF values on a grid.
 
     Parameters
     ----------
     cdf : array of shape (n, K), or (K,) for one state
-        CDF values at the first K atoms; at the last one the CDF is 1. Learned laws may be signed:
-        not monotone, or outside [0, 1]; ``negative_mass`` measures it, ``proper()`` mends it.
+        CDF values at the first K atoms; at the last one the CDF is 1. Learned distributions may be
+        signed: not monotone, or outside [0, 1]; ``negative_mass`` measures it, ``proper()`` fixes
+        it.
     grid : Grid
 
     Notes
@@ -55,12 +56,12 @@ class ReturnDistribution:
 
     @classmethod
     def from_pmf(cls, pmf: ArrayLike, grid: Grid) -> ReturnDistribution:
-        """Build the laws from masses at all K + 1 atoms, shape (n, K + 1)."""
+        """Build the distributions from masses at all K + 1 atoms, shape (n, K + 1)."""
         return cls(cdf_from_pmf(pmf), grid)
 
     @property
     def grid(self) -> Grid:
-        """The grid that carries the laws."""
+        """The grid that carries the distributions."""
         return self._grid
 
     @property
@@ -70,7 +71,7 @@ class ReturnDistribution:
 
     @property
     def pmf(self) -> FloatArray:
-        """The masses of all K + 1 atoms, shape (n, K + 1); negative where the law is signed."""
+        """The masses of all K + 1 atoms, shape (n, K + 1); negative where signed."""
         return pmf_from_cdf(self._cdf)
 
     def __len__(self) -> int:
@@ -87,18 +88,18 @@ class ReturnDistribution:
         return risk.mean(self._cdf, self._grid)
 
     def variance(self) -> FloatArray:
-        """Return the variance of G; can be negative for a signed law."""
+        """Return the variance of G; can be negative for a signed distribution."""
         return risk.variance(self._cdf, self._grid)
 
     def std(self) -> FloatArray:
-        """Return the standard deviation of G; an error where a signed law has none."""
+        """Return the standard deviation of G; an error where a signed distribution has none."""
         variance = self.variance()
         rounding = 1e-12 * (self._grid.high - self._grid.low) ** 2
         if (variance < -rounding).any():
             raise fail(
                 "std",
-                "laws with a variance of at least 0",
-                f"{variance.min():g}, a signed law, in row {int(variance.argmin())}",
+                "distributions with a variance of at least 0",
+                f"{variance.min():g}, a signed distribution, in row {int(variance.argmin())}",
                 "take proper() first",
             )
         return np.sqrt(np.maximum(variance, 0.0))
@@ -187,12 +188,12 @@ class ReturnDistribution:
 
     @property
     def negative_mass(self) -> FloatArray:
-        """The total of the negative masses of each law, as a number >= 0; 0 for a proper law."""
+        """The total of the negative masses of each distribution, >= 0; 0 for a proper one."""
         negative: FloatArray = np.maximum(-self.pmf, 0.0).sum(axis=1)
         return negative
 
     def proper(self) -> ReturnDistribution:
-        """Return the nearest proper laws: the L2-nearest CDFs that increase within [0, 1].
+        """Return the nearest proper distributions: the L2-nearest CDFs that increase within [0, 1].
 
         Examples
         --------

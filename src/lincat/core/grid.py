@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lincat._arguments import check_gamma, check_integer, check_number, fail
 from lincat._typing import ArrayLike, FloatArray, IntArray
-from lincat._validation import check_gamma, check_integer, check_number, fail
 
 __all__ = ["Grid", "reach"]
 

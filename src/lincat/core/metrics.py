@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lincat._arguments import check_array, check_probability_groups, fail
 from lincat._typing import ArrayLike, FloatArray
-from lincat._validation import check_array, check_probability_groups, fail
 from lincat.core.distribution import ReturnDistribution
 
 __all__ = ["cramer", "wasserstein"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, FloatArray
-from lincat._validation import check_array, fail
 from lincat.core.grid import Grid
 
 __all__ = ["project"]
@@ -18,8 +18,9 @@ def project(atoms: ArrayLike, masses: ArrayLike, grid: Grid) -> FloatArray:
 
         p_k = sum_i masses_i * max(0, 1 - |atoms_i - x_k| / spacing)
 
-    This is the nearest law on the grid in Cramér distance; it keeps the total mass, and the mean
-    too (Lemma cramer_proj_preserve_mean) unless an atom lies outside: it then moves to the end.
+    This is the nearest distribution on the grid in Cramér distance; it keeps the total mass, and
+    the mean too (Lemma cramer_proj_preserve_mean) unless an atom lies outside: it then moves to the
+    end.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Two coordinates of one law: CDF values and probability masses (App. pmf_representation).
+"""Two coordinates of one distribution: CDF values and probability masses (App. pmf_representation).
 
 With C the lower-triangular matrix of ones (Eq. (def_C)), cdf = C pmf over the first K atoms, and
 for parameters Theta = W Cᵀ. The last mass follows from the others: the total is always one.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
-from lincat._validation import check_array, fail
 
 __all__ = [
     "cdf_from_pmf",

@@ -1,12 +1,12 @@
-"""Risk measures of laws on a grid, row by row, as pure functions of the CDF values.
+"""Risk measures of distributions on a grid, row by row, as pure functions of the CDF values.
 
-Let F_k be the CDF values of one law, k = 0..K, with F_K = 1. Measures that are linear in the law
-(mean, variance, entropic, probability) use its masses as they are, signed or not. Measures of the
-tail use the quantile function
+Let F_k be the CDF values of one distribution, k = 0..K, with F_K = 1. Measures that follow from
+moments (mean, variance, entropic, probability) use its masses as they are, signed or not. Measures
+of the tail use the quantile function
 
     Q(u) = the smallest atom x_k with F_k >= u,
 
-which is defined, and increasing in u, for signed laws too.
+which is defined, and increasing in u, for signed distributions too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import logsumexp
 
+from lincat._arguments import fail
 from lincat._typing import FloatArray
-from lincat._validation import fail
 from lincat.core.grid import Grid
 from lincat.core.representation import pmf_from_cdf
 
@@ -44,7 +44,7 @@ def mean(cdf: FloatArray, grid: Grid) -> FloatArray:
 
 
 def variance(cdf: FloatArray, grid: Grid) -> FloatArray:
-    """E[(G − E[G])²]; can be negative for a signed law."""
+    """E[(G − E[G])²]; can be negative for a signed distribution."""
     deviation = grid.atoms - mean(cdf, grid)[:, None]
     result: FloatArray = (pmf_from_cdf(cdf) * deviation**2).sum(axis=1)
     return result
@@ -112,8 +112,8 @@ def entropic(cdf: FloatArray, grid: Grid, aversion: float) -> FloatArray:
     if (sign <= 0).any():
         raise fail(
             "entropic",
-            "a law with a positive exponential moment",
-            f"a signed law in row {int(np.argmax(sign <= 0))}",
+            "a distribution with a positive exponential moment",
+            f"a signed distribution in row {int(np.argmax(sign <= 0))}",
             "take proper() first",
         )
     return np.asarray(-log_moment / aversion)

@@ -1,1 +1,1 @@
-"""Transitions, the only thing that flows into a learner."""
+"""What flows from a source to a learner: steps, and transitions with their features."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lincat._validation import check_integer, check_number
+from lincat._arguments import check_integer, check_number
 from lincat.data.steps import Steps, joined
 
 __all__ = ["n_step"]

@@ -32,6 +32,6 @@ class Source(Protocol):
     def batches(self, *, skip: int = 0) -> Iterator[Steps]:
         """Yield the steps after the first ``skip``, in batches of some thousands.
 
-        Recorded sources give the same steps each time. Live ones cannot: they go on in a new
+        Recorded sources give the same steps each time. Live ones cannot: they continue in a new
         episode, with random numbers of their own for each ``skip``.
         """

@@ -45,7 +45,7 @@ class Steps:
     terminated : array of bool, shape (n,)
         The episode ended here: nothing follows.
     truncated : array of bool, shape (n,)
-        The record breaks off here although the episode goes on: the next step does not follow.
+        The record breaks off here although the episode continues: the next step does not follow.
     discount : array of shape (n,), or None
         What the next state's return is multiplied by; the learner's gamma by default.
     weight : array of shape (n,), or None

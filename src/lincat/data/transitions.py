@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from lincat import kernels
+from lincat._arguments import check_array, check_discounts, check_flags, check_indices, fail
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
-from lincat._validation import check_array, check_discounts, check_flags, check_indices, fail
 
 __all__ = ["Transitions", "check_state_features"]
 
@@ -118,7 +118,7 @@ class Transitions:
         if self.kind == "sparse":
             return np.asarray(self.phi.multiply(self.phi).sum(axis=1), dtype=np.float64)
         norms: FloatArray = np.empty(len(self))
-        kernels.steps.squared_norms(norms, self.phi)
+        kernels.step_sizes.squared_norms(norms, self.phi)
         return norms
 
 

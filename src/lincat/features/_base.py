@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from lincat._arguments import fail
 from lincat._parameters import Parametrised
 from lincat._tensors import write_packed
 from lincat._typing import FeatureMatrix
-from lincat._validation import fail
 
 __all__ = ["Features"]
 
@@ -44,7 +44,7 @@ class Features(Parametrised, ABC):
 
     @abstractmethod
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
-        """Return the features; only with ``grow`` may they go on learning (see Tabular)."""
+        """Return the features; only with ``grow`` may they continue to learn (see Tabular)."""
 
     @abstractmethod
     def _sentence(self) -> str:
@@ -60,7 +60,7 @@ class Features(Parametrised, ABC):
 
     @abstractmethod
     def _restore(self, arrays: dict[str, Any], values: dict[str, Any]) -> None:
-        """Take back what :meth:`_state` gave, after checking it: kernels trust it."""
+        """Restore what :meth:`_state` gave, after checking it: kernels trust it."""
 
     # ------------------------------------------------------------------------------------- use
 

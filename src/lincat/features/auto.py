@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import fail
 from lincat._typing import FloatArray
-from lincat._validation import fail
 from lincat.features._base import Features
 from lincat.features.fourier import Fourier
 from lincat.features.identity import Identity

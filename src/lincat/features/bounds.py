@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import fail
 from lincat._typing import FloatArray
-from lincat._validation import fail
 
 __all__ = ["bounds_from", "check_bounds", "input_names"]
 

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import check_array, check_integer, fail
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
-from lincat._validation import check_array, check_integer, fail
 from lincat.features._base import Features
 from lincat.features.bounds import bounds_from, check_bounds, input_names
 from lincat.features.observations import as_points, bad_row, finite_points

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lincat._validation import fail
+from lincat._arguments import fail
 
 __all__ = ["ids_from_bytes", "ids_to_bytes"]
 

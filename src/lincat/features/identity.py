@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import check_integer, fail
 from lincat._typing import FeatureMatrix
-from lincat._validation import check_integer, fail
 from lincat.features._base import Features
 from lincat.features.bounds import input_names
 from lincat.features.observations import as_points, as_sparse, bad_row

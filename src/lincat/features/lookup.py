@@ -8,8 +8,8 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import check_array, check_indices, fail
 from lincat._typing import FeatureMatrix
-from lincat._validation import check_array, check_indices, fail
 from lincat.features._base import Features
 
 __all__ = ["Lookup"]

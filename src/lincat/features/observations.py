@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import InvalidInputError, fail
 from lincat._typing import FeatureMatrix, FloatArray
-from lincat._validation import InvalidInputError, fail
 
 __all__ = ["as_ids", "as_points", "as_sparse", "bad_row", "finite_points"]
 

@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import check_number, fail
 from lincat._typing import FeatureMatrix
-from lincat._validation import check_number, fail
 from lincat.features._base import Features
 from lincat.features.bounds import input_names
 from lincat.features.observations import as_points, bad_row, finite_points

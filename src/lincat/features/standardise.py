@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lincat._arguments import check_array, fail
 from lincat._typing import FloatArray
-from lincat._validation import check_array, fail
 
 __all__ = ["check_factors", "standardise"]
 

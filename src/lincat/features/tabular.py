@@ -8,8 +8,8 @@ from typing import Any, final
 
 import numpy as np
 
+from lincat._arguments import InvalidInputError, check_array, check_integer, fail
 from lincat._typing import FeatureMatrix, IntArray
-from lincat._validation import InvalidInputError, check_array, check_integer, fail
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
 from lincat.features.observations import as_ids
@@ -25,7 +25,7 @@ class Tabular(Features):
     """A table with a row for each id: state numbers, names, tuples, anything hashable.
 
     :meth:`fit` numbers the ids of the warm-up sample in order of appearance. These are the only
-    features that go on learning: an id that :meth:`transform` meets for the first time takes the
+    features that continue to learn: an id that :meth:`transform` meets for the first time takes the
     next free row, until the table is full. :meth:`lookup` refuses such an id.
 
     Parameters

@@ -10,8 +10,8 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import InvalidInputError, check_array, fail
 from lincat._typing import FeatureMatrix
-from lincat._validation import InvalidInputError, check_array, fail
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
 from lincat.features.observations import as_sparse

@@ -11,7 +11,7 @@ x_m are not compared one by one, but through the few sums that vary slowest,
 
 (s from 0 to 1 through the window, scaled so that Var L_j is the long-run variance for independent
 batches). This is the equal-weighted cosine estimator, and the error over its standard error has
-Student's law with 4 degrees of freedom (Lazarus, Lewis, Stock and Watson 2018).
+Student's distribution with 4 degrees of freedom (Lazarus, Lewis, Stock and Watson 2018).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import stdtrit
 
+from lincat._arguments import check_array, check_indices, check_integer, check_number, fail
 from lincat._typing import FloatArray, IntArray
-from lincat._validation import check_array, check_indices, check_integer, check_number, fail
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.data.transitions import check_state_features
@@ -48,8 +48,8 @@ class BatchMeans:
     Notes
     -----
     What the bands hold, with the confidence asked for, is the *fixed point* of the learner: what
-    it would say after infinitely many transitions. How far that is from the true law is a matter
-    of features and grid, and no band shows it; :func:`lincat.validate` does.
+    it would say after infinitely many transitions. How far that is from the true distribution is a
+    matter of features and grid, and no band shows it; :func:`lincat.validate` does.
 
     What bands of 95 % really hold (100 runs each, ``python -m tests.inference.coverage``): of
     independent transitions of the paper's process 94 to 95 % of the CDF values; of a process whose
@@ -88,7 +88,7 @@ class BatchMeans:
     # ------------------------------------------------------------------------------- watching
 
     def update(self, learner: Learner) -> Self:
-        """Take note of where the learner is; always the same one, as it goes on."""
+        """Take note of where the learner is; always the same one, as it continues."""
         if isinstance(learner, SoftmaxCTD) or not isinstance(learner, Learner):
             raise fail(
                 "learner", "one whose CDFs are linear in its parameters", type(learner).__name__
@@ -100,10 +100,10 @@ class BatchMeans:
             )
         if done - last < self._length:
             return self
-        law, self._begin = learner.predict_overall(self._probe)
-        if not isinstance(law, ReturnDistribution):
+        distribution, self._begin = learner.predict_overall(self._probe)
+        if not isinstance(distribution, ReturnDistribution):
             raise fail("learner", "a learner of distributions", type(learner).__name__)
-        total = done * law.cdf_values
+        total = done * distribution.cdf_values
         if self._sums.shape[2] == 0:
             self._sums = np.zeros((1, *total.shape))
         self._counts = np.append(self._counts, done)
@@ -114,7 +114,7 @@ class BatchMeans:
         return self
 
     def state(self) -> dict[str, Any]:
-        """Return arrays and integers from which :meth:`from_state` goes on."""
+        """Return arrays and integers from which :meth:`from_state` continues."""
         return {
             "counts": self._counts.copy(),
             "sums": self._sums.copy(),
@@ -124,7 +124,7 @@ class BatchMeans:
 
     @classmethod
     def from_state(cls, probe: Any, state: dict[str, Any]) -> BatchMeans:
-        """Go on from what :meth:`state` gave, with the same probe.
+        """Continue from what :meth:`state` gave, with the same probe.
 
         Examples
         --------

@@ -1,17 +1,19 @@
-"""Where returns fall in the laws that were predicted for them: the probability integral transform.
+"""Where returns fall in their predicted distributions: the probability integral transform.
 
-For a continuous law F, F(Y) is uniform if Y has that law. A law on a grid is another matter, in two
-ways, and both have an exact remedy.
+For a continuous distribution F, F(Y) is uniform if Y has that distribution. A distribution on a
+grid is another matter, in two ways, and both have an exact remedy.
 
 * It jumps. The mass of a return at atom x_k is spread evenly over [F(x_k−), F(x_k)], the
   nonrandomised transform of Czado, Gneiting and Held (Biometrics 65, 2009).
-* It is the Cramér projection of a law that lives between the atoms. So each return is projected
+* It is the Cramér projection of a distribution that lives between the atoms. So each return is
+projected
   too: split between the two atoms around it, or moved to the end that it lies beyond.
 
-Then if the prediction is the projection of the true law, the expected mass of the returns at atom k
-is its probability p_k, which is spread over a stretch of length p_k: the transform is uniform, in
-expectation exactly. An atom without probability has a stretch of length 0: what falls there stays
-in that point, and where the point is the limit of an interval, one half of it counts as inside.
+Then if the prediction is the projection of the true distribution, the expected mass of the returns
+at atom k is its probability p_k, which is spread over a stretch of length p_k: the transform is
+uniform, in expectation exactly. An atom without probability has a stretch of length 0: what falls
+there stays in that point, and where the point is the limit of an interval, one half of it counts as
+inside.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ _POINT = 1e-12  # stretches shorter than this are points
 
 
 class Transform:
-    """The transforms of returns (n, R) under proper laws with CDF values (n, K).
+    """The transforms of returns (n, R) under proper distributions with CDF values (n, K).
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from lincat._validation import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, fail
 
 __all__ = ["GroupValidation", "Validation"]
 
@@ -22,22 +22,23 @@ class GroupValidation:
         Its label; "all" for every state.
     n_states : int
     n_returns : int or None
-        Returns compared with; None for a known law.
+        Returns compared with; None for a known distribution.
     w1 : float
-        Between the average of the predicted laws and all returns together: the integral of
-        ``|F − F_returns|``. For smooth laws a quarter of the grid's
+        Between the average of the predicted distributions and all returns together: the integral of
+        ``|F − F_returns|``. For smooth distributions a quarter of the grid's
         spacing comes from the grid alone.
     w1_noise : float
         What ``w1`` would be about for a perfect prediction, from so many independent returns.
     w1_states : float or None
         The mean over states of W1 between the prediction and the state's own returns, if there are
-        at least 30 of them, or its law is known.
+        at least 30 of them, or its distribution is known.
     w1_states_noise : float or None
         The expectation of ``w1_states`` if returns were drawn from the predictions.
     crps : float
         Mean continuous ranked probability score; lower is better, in units of the return.
     crps_climatology : float
-        The score of predicting for every state the law of all the group's returns, with hindsight.
+        The score of predicting for every state the distribution of all the group's returns, with
+        hindsight.
     mean_error, mean_error_se : float
         Predicted minus realised mean, and its standard error (None if there is one draw only).
     coverage, coverage_se : tuples of float
@@ -52,7 +53,7 @@ class GroupValidation:
         that predictions are too wide, a U too narrow, a slope too high or too low.
     predicted_cdf, empirical_cdf, empirical_low, empirical_high : tuples of K + 1 floats
         At ``Validation.atoms``: the average prediction; the returns, projected on the grid as
-        predictions are; and the band around them that holds their true law's projection.
+        predictions are; and the band around them that holds their true distribution's projection.
     """
 
     group: str

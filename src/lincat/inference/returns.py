@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import check_array, check_discounts, check_flags, check_gamma, check_number
 from lincat._typing import ArrayLike, BoolArray, FloatArray
-from lincat._validation import check_array, check_discounts, check_flags, check_gamma, check_number
 
 __all__ = ["returns_to_go"]
 
@@ -32,8 +32,8 @@ def returns_to_go(
         In the order of the steps. Each step begins in the state in which the last one ended, unless
         that one terminated or was truncated.
     terminated, truncated : arrays of bool, shape (n,)
-        Where an episode ended, and where the record breaks off although it goes on; a step that is
-        both has ended. After the last step the record breaks off.
+        Where an episode ended, and where the record breaks off although it continues; a step that
+        is both has ended. After the last step the record breaks off.
     gamma : float
         In [0, 1).
     discount : array of shape (n,), optional

@@ -1,12 +1,12 @@
-"""Distances and scores between laws on a grid and returns anywhere, exact for step functions."""
+"""Distances and scores between distributions on a grid and returns anywhere, exact."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
+from lincat._arguments import check_number
 from lincat._typing import FloatArray
-from lincat._validation import check_number
 from lincat.core.grid import Grid
 
 __all__ = [

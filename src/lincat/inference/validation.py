@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import check_array, check_integer, check_levels, check_number, fail
 from lincat._typing import ArrayLike, FloatArray, IntArray
-from lincat._validation import check_array, check_integer, check_levels, check_number, fail
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.projection import project
 from lincat.inference import scores
@@ -17,7 +17,7 @@ from lincat.inference.results import GroupValidation, Validation
 
 __all__ = ["validate"]
 
-_ENOUGH = 30  # returns per state from which its own empirical law says something
+_ENOUGH = 30  # returns per state from which its own empirical distribution says something
 _CELLS = 1 << 20  # numbers in a table that is made at once
 
 
@@ -33,18 +33,19 @@ def validate(
     tail: float = 0.05,
     confidence: float = 0.95,
 ) -> Validation:
-    """Compare predicted laws with returns that were not learned from.
+    """Compare predicted distributions with returns that were not learned from.
 
     Parameters
     ----------
     dist : ReturnDistribution over n states
-        The predictions. Signed laws are made proper for everything but the mean.
+        The predictions. Signed distributions are made proper for everything but the mean.
     returns : array of shape (n,) or (n, R)
         What came back from each state; returns off the grid count where they are. With ``weights``
         also of shape (R,): the same points for all states.
     weights : array of shape (n, R), optional
-        The returns are then not draws but the points of a *known law*, with these masses: nothing
-        is left to chance, and standard errors are 0. The sum of a row is the state's own weight.
+        The returns are then not draws but the points of a *known distribution*, with these masses:
+        nothing is left to chance, and standard errors are 0. The sum of a row is the state's own
+        weight.
     groups : n labels, optional
         Results for each of these groups of states as well as for all.
     blocks : n labels, optional
@@ -130,7 +131,7 @@ def _check_returns(
         raise fail(
             "returns", f"{mass.shape} or {mass.shape[1:]}, as weights say", f"shape {values.shape}"
         )
-    if (mass < -1e-9).any():  # a law that was solved for may have masses of -1e-17
+    if (mass < -1e-9).any():  # a distribution that was solved for may have masses of -1e-17
         row, column = (int(i) for i in np.argwhere(mass < -1e-9)[0])
         raise fail("weights", "numbers of at least 0", f"{mass[row, column]:g} in row {row}")
     return np.broadcast_to(values, mass.shape), np.maximum(mass, 0.0)
@@ -192,7 +193,7 @@ class _Cases:
             self.w1_noise: FloatArray = self.grid.spacing * noise.sum(axis=1)
 
     def _distance(self, pmf: FloatArray, values: FloatArray, mass: FloatArray) -> FloatArray:
-        """W1 of each row's two laws."""
+        """W1 of each row's two distributions."""
         atoms = np.broadcast_to(self.grid.atoms, pmf.shape)
         return scores.distance(np.hstack([atoms, values]), np.hstack([pmf, -mass]))
 

@@ -23,6 +23,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "rules",
         "sampling",
         "states",
-        "steps",
+        "step_sizes",
     ],
 )

@@ -34,8 +34,8 @@ def reward_shift(reward, discount, low, spacing, K):
     """Where the pushed lowest atom lands: rho = (reward - (1 - discount) * low) / spacing.
 
     Far from the origin (|low| much larger than the spacing) the subtraction cancels, so it is
-    done with the rounding errors carried along. Beyond [-K - 1, K + 1] nothing of the law is
-    left on the grid, and the shift is cut off there.
+    done with the rounding errors carried along. Beyond [-K - 1, K + 1] nothing of the distribution
+    is left on the grid, and the shift is cut off there.
     """
     remaining = 1.0 - discount
     remaining_error = (1.0 - remaining) - discount
@@ -66,7 +66,7 @@ def target_rows(out, cdf_next, rho, discount):
 
 @numba.njit(cache=True, nogil=True)
 def add_expected_targets(out, cdf, offsets, next_state, rho, discount, probability, total):
-    """out[s] += E[target of the next state's law | s] over a table of outcomes sorted by state.
+    """out[s] += E[target of the next state's CDF | s] over a table of outcomes sorted by state.
 
     Outcomes of state s are rows offsets[s]:offsets[s + 1]; out and cdf are (S, K); with a total of
     0 only the linear part.
@@ -81,9 +81,9 @@ def add_expected_targets(out, cdf, offsets, next_state, rho, discount, probabili
 
 @numba.njit(cache=True, nogil=True)
 def clipped_masses(out, cdf, row, rho, discount):
-    """out[i] = (mass below the grid, mass above it) of the pushed law of transition i.
+    """out[i] = (mass below the grid, mass above it) of the pushed distribution of transition i.
 
-    The next state's law of transition i is cdf[row[i]].
+    The next state's distribution of transition i is cdf[row[i]].
     """
     K = cdf.shape[1]
     source = cdf.ravel()

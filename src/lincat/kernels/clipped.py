@@ -25,7 +25,7 @@ def count_clipped(clipped, ahead, rho, delta, K):
 
 @njit(**CALLED)
 def mass_outside(source, start, total, rho, delta, K):
-    """The mass below position 0 and above position K of the pushed law with CDF values F'_m.
+    """The mass below position 0 and above position K of what is pushed, with CDF values F'_m.
 
     Atom m of the next state moves to rho + delta m, so the mass below is F'_m at the last m with
     rho + delta m < 0, and the mass above is F'_K - F'_m at the last m with rho + delta m <= K.

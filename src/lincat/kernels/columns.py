@@ -26,7 +26,7 @@ def columns_to_rows(out, addresses):
     """out[i, j] = number i of the column at addresses[j]; return whether all are finite.
 
     The columns are contiguous, of the type of out, and have a number for each of its rows. They
-    come as addresses because a tuple of arrays would be compiled anew for every length.
+    come as addresses because a tuple of arrays would be compiled again for every length.
     """
     n, m = out.shape
     finite = True

@@ -12,7 +12,7 @@ __all__ = ["log_growth"]
 
 @numba.njit(cache=True, nogil=True)
 def log_growth(out, Theta, Phi, outcome, state, next_state, rho, delta, step, batch, pmf):
-    """out[n] = log ‖(I − step A_n) Theta‖/‖Theta‖ of batch n, Theta going on with norm 1.
+    """out[n] = log ‖(I − step A_n) Theta‖/‖Theta‖ of batch n, Theta continuing with norm 1.
 
     A_n is the mean over the batch of phi ⊗ (phi·Theta − B(r) phi'·Theta), with C Cᵀ behind for
     SSGD-PMF: the linear part of an update, without the offset. ``outcome`` numbers the rows of a

@@ -35,9 +35,9 @@ def draw_outcomes(out, state, offsets, cumulative, uniform):
 def walk(
     out, start, offsets, cumulative, next_state, terminated, initial_cumulative, uniform, restart
 ):
-    """out[i] = the i-th outcome of one walk from ``start``; an ended episode starts afresh.
+    """out[i] = the i-th outcome of one walk from ``start``; an ended episode starts again.
 
-    Returns the state after the last transition, from which the walk can go on.
+    Returns the state after the last transition, from which the walk can continue.
     """
     s = np.int64(start)
     for i in range(out.shape[0]):

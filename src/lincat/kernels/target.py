@@ -1,9 +1,9 @@
 """The Bellman target of a transition, and the row F(s) - target: the plain form.
 
 Everything happens in *grid units*: position u stands for the return low + u * spacing, so that
-output cell k is the interval [k, k + 1]. The pushed law ``r + delta * X`` has source cell m, of
-height F'_m, over [rho + delta m, rho + delta (m + 1)], zero to its left and the total mass to its
-right. Its Cramér projection has at atom k the CDF value *average of the pushed CDF over cell k*
+output cell k is the interval [k, k + 1]. The pushed distribution ``r + delta * X`` has source cell
+m, of height F'_m, over [rho + delta m, rho + delta (m + 1)], zero to its left and the total mass to
+its right. Its Cramér projection has at atom k the CDF value *average of the pushed CDF over cell k*
 (Eq. (categorical_prob) integrated by parts):
 
     target_k = sum_m overlap([rho + delta m, rho + delta (m + 1)], [k, k + 1]) F'_m
@@ -24,8 +24,8 @@ __all__ = ["add_target", "error_by_sources"]
 def add_target(out, row, source, start, rho, delta, total, weight, K):
     """out[row, :K] += weight * target, the target of one transition, for any delta in [0, 1].
 
-    source[start : start + K] holds F'. ``total`` is the mass of the next law: 1 gives the affine
-    map (the Bellman target), 0 its linear part, multiplication by B(r).
+    source[start : start + K] holds F'. ``total`` is the mass of the next distribution: 1 gives the
+    affine map (the Bellman target), 0 its linear part, multiplication by B(r).
     """
     left = rho
     if delta > 0.0:

@@ -15,9 +15,9 @@ from typing import Any, Self
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
-from lincat._validation import check_choice, check_gamma, check_integer, fail
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
@@ -89,11 +89,11 @@ class Learner(Parametrised, ABC):
 
     @abstractmethod
     def _extra_state(self) -> dict[str, Any]:
-        """Numbers of its own that a learner needs to go on, for files."""
+        """Numbers of its own that a learner needs to continue, for files."""
 
     @abstractmethod
     def _restore_extra(self, state: dict[str, Any]) -> None:
-        """Take back what :meth:`_extra_state` gave."""
+        """Restore what :meth:`_extra_state` gave."""
 
     # -------------------------------------------------------------------------------- learning
 
@@ -132,7 +132,7 @@ class Learner(Parametrised, ABC):
         weight: ArrayLike | None = None,
         batch_size: int = 1,
     ) -> Self:
-        """Go on learning from more transitions.
+        """Continue learning from more transitions.
 
         Parameters
         ----------
@@ -355,9 +355,9 @@ class Learner(Parametrised, ABC):
     def predict_overall(self, Phi: Any) -> tuple[Any, int]:
         """Return what the average of *all* iterates says, and how many of them predict leaves out.
 
-        Times ``n_updates_``, for a linear law, this is a sum over the run, and the difference of
-        two such sums belongs to the stretch between them: see :class:`lincat.BatchMeans`. Needs
-        averaging, which keeps the sums.
+        Times ``n_updates_``, for a linear distribution, this is a sum over the run, and the
+        difference of two such sums belongs to the stretch between them: see
+        :class:`lincat.BatchMeans`. Needs averaging, which keeps the sums.
         """
         Phi = self._check_states(Phi)
         average, done = self._average_, self.n_updates_

@@ -10,8 +10,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lincat import kernels
+from lincat._arguments import check_array, check_integer, fail
 from lincat._typing import FeatureMatrix, FloatArray
-from lincat._validation import check_array, check_integer, fail
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid, reach
@@ -67,7 +67,7 @@ class CategoricalLearner(Learner):
         self.gradient_step = gradient_step
 
     @abstractmethod
-    def _laws(self, scores: FloatArray) -> FloatArray:
+    def _distributions(self, scores: FloatArray) -> FloatArray:
         """CDF values (n, K) from phi·Theta (n, columns)."""
 
     # ------------------------------------------------------------------------------- the grid
@@ -216,7 +216,9 @@ class CategoricalLearner(Learner):
 
     def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> ReturnDistribution:
         scores = parameters[Phi] if Phi.ndim == 1 else Phi @ parameters
-        return ReturnDistribution(self._laws(np.asarray(scores, dtype=np.float64)), self._grid_)
+        return ReturnDistribution(
+            self._distributions(np.asarray(scores, dtype=np.float64)), self._grid_
+        )
 
     # ---------------------------------------------------------------------------------- files
 

@@ -11,7 +11,7 @@ tail        Theta_{T/2} .. Theta_T when the horizon T is known (the paper's); ot
             that at every t it holds between t/2 and t iterates.
 
 U counts the increments as they were meant, not as Theta rounded them. In float32 the difference
-grows with t, so from time to time the sum so far is put aside in float64 and U starts afresh.
+grows with t, so from time to time the sum so far is put aside in float64 and U starts again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class IterateAverage:
         return self.kind != "none"
 
     def in_sums(self, done: int) -> int:
-        """Return how many iterates U stands for: those since it started afresh."""
+        """Return how many iterates U stands for: those since it started again."""
         return done - self.folded
 
     def updates_to_boundary(self, done: int) -> int | None:
@@ -64,7 +64,7 @@ class IterateAverage:
         return min(left, default=None)
 
     def pass_boundary(self, done: int, theta: FloatArray, sums: FloatArray) -> None:
-        """Remember the sum of the iterates so far, where a window begins or U starts afresh."""
+        """Remember the sum of the iterates so far, where a window begins or U starts again."""
         total = self.total(done, theta, sums)
         if done == self._window_boundary():
             if self.horizon is not None:
@@ -104,7 +104,7 @@ class IterateAverage:
         return max(_FIRST_WINDOW, 2 * self.next_begin)
 
     def _fold_boundary(self) -> int | None:
-        """After how many updates U starts afresh next."""
+        """After how many updates U starts again next."""
         if self.fold_every is None or not self.needs_sums:
             return None
         return self.folded + self.fold_every

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import check_choice, check_number, fail
 from lincat._tensors import pack, read_packed, unpack, write_packed
 from lincat._typing import FloatArray
-from lincat._validation import check_choice, check_number, fail
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
 from lincat.learners.averaging import IterateAverage
@@ -47,7 +47,7 @@ def save_bytes(learner: Learner) -> bytes:
 
 
 def load(path: str | Path) -> Any:
-    """Read a learner that ``save`` wrote; it goes on as if it had never stopped.
+    """Read a learner that ``save`` wrote; it continues as if it had never stopped.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def _build(content: bytes) -> Learner:
 
 
 def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
-    """Arrays and numbers from which learning goes on bit for bit."""
+    """Arrays and numbers from which learning continues bit for bit."""
     average = learner._average_
     theta, sums = learner._theta_and_sums()
     arrays = {"Theta": np.ascontiguousarray(theta)}
@@ -100,7 +100,7 @@ def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
 
 
 def _restore(learner: Learner, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
-    """Take back what :func:`_state` gave."""
+    """Restore what :func:`_state` gave."""
     learner.n_seen_, learner.n_updates_ = numbers["n_seen"], numbers["n_updates"]
     learner._largest_norm_, learner._waiting_ = numbers["largest_norm"], []
     average = learner._average_ = IterateAverage(**numbers["average"])

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import fail
 from lincat._typing import ArrayLike, FeatureMatrix, IntArray
-from lincat._validation import fail
 from lincat.data.transitions import Transitions
 
 __all__ = ["Rows", "as_transitions", "kernel_features", "used_rows"]

@@ -26,8 +26,9 @@ class LinearCTD(CategoricalLearner):
     Parameters
     ----------
     grid : Grid or "auto"
-        Where the laws live. "auto" looks at the rewards of the first 1,000 transitions, takes the
-        range of r/(1 − discount), and adds a tenth on each side; nothing is learned before that.
+        Where the distributions live. "auto" looks at the rewards of the first 1,000 transitions,
+        takes the range of r/(1 − discount), and adds a tenth on each side; nothing is learned
+        before that.
     gamma : float
         Discount factor in [0, 1).
     step_size : float, "auto" or PolynomialDecay
@@ -72,7 +73,7 @@ class LinearCTD(CategoricalLearner):
     _rule: ClassVar[str] = "CTD"
 
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
-        return 0.0  # the uniform law
+        return 0.0  # the uniform distribution
 
     def _slowness(self) -> float:
         return 1.0
@@ -80,5 +81,5 @@ class LinearCTD(CategoricalLearner):
     def _curvature(self) -> float:
         return self._step_factor()
 
-    def _laws(self, scores: FloatArray) -> FloatArray:
+    def _distributions(self, scores: FloatArray) -> FloatArray:
         return scores + uniform_cdf(scores.shape[1])

@@ -40,7 +40,7 @@ class LinearPMF(CategoricalLearner):
     _rule: ClassVar[str] = "PMF"
 
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
-        return 0.0  # the uniform law
+        return 0.0  # the uniform distribution
 
     def _slowness(self) -> float:
         return 1.0
@@ -50,5 +50,5 @@ class LinearPMF(CategoricalLearner):
         norm = 0.25 / math.sin(math.pi / (4 * self._grid_.intervals + 2)) ** 2
         return norm * self._step_factor()
 
-    def _laws(self, scores: FloatArray) -> FloatArray:
+    def _distributions(self, scores: FloatArray) -> FloatArray:
         return scores + uniform_cdf(scores.shape[1])

@@ -24,7 +24,7 @@ step that averaging does not remove. So "auto" decays, as slowly as that allows:
 nearly constant while each of d features is seen a few times, then with a power in (1/2, 1), for
 which averages of the iterates are asymptotically as good as any (Polyak and Juditsky, 1992). The
 slowness s is 1, but K + 1 for the softmax: c bounds its Jacobian, which is that much smaller where
-the law is spread over all atoms.
+the distribution is spread over all atoms.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import InvalidInputError, check_number, fail
 from lincat._typing import FloatArray
-from lincat._validation import InvalidInputError, check_number, fail
 
 __all__ = ["PolynomialDecay", "StepSize", "auto_steps", "schedule_from", "stable_step"]
 
@@ -95,5 +95,5 @@ def auto_steps(
     ``largest_squared_norm`` holds R for each update; the step is 0 while no feature was seen.
     """
     steps = np.empty(len(largest_squared_norm))
-    kernels.steps.auto_steps(steps, largest_squared_norm, float(curvature), done, float(tau))
+    kernels.step_sizes.auto_steps(steps, largest_squared_norm, float(curvature), done, float(tau))
     return steps

@@ -22,9 +22,9 @@ class SoftmaxCTD(CategoricalLearner):
 
         pmf(s) = softmax(phi(s)·Theta),   Theta -= alpha phi (pmf(s) − projected target pmf)ᵀ
 
-    Its laws are always proper, but it has no linear fixed point and does not preserve means.
-    Parameters and attributes as for :class:`lincat.LinearCTD`, but ``Theta_`` has K + 1 columns of
-    scores, and ``gradient_step`` is for rules that descend on ℓ2².
+    Its distributions are always proper, but it has no linear fixed point and does not preserve
+    means. Parameters and attributes as for :class:`lincat.LinearCTD`, but ``Theta_`` has K + 1
+    columns of scores, and ``gradient_step`` is for rules that descend on ℓ2².
 
     Examples
     --------
@@ -41,7 +41,7 @@ class SoftmaxCTD(CategoricalLearner):
     _descends_on_cramer: ClassVar[bool] = False
 
     def _initial(self, waiting: list[Transitions], rows: int) -> float:
-        return 0.0  # the uniform law
+        return 0.0  # the uniform distribution
 
     def _slowness(self) -> float:
         return self._grid_.intervals + 1.0
@@ -49,5 +49,5 @@ class SoftmaxCTD(CategoricalLearner):
     def _curvature(self) -> float:
         return 0.5  # the softmax has a Jacobian of norm at most 1/2
 
-    def _laws(self, scores: FloatArray) -> FloatArray:
+    def _distributions(self, scores: FloatArray) -> FloatArray:
         return np.cumsum(softmax(scores, axis=1)[:, :-1], axis=1)

@@ -63,5 +63,5 @@ class UnnormalisedCTD(CategoricalLearner):
     def _curvature(self) -> float:
         return self._step_factor()
 
-    def _laws(self, scores: FloatArray) -> FloatArray:
+    def _distributions(self, scores: FloatArray) -> FloatArray:
         return scores[:, :-1]

@@ -27,7 +27,8 @@ Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 NAMES = {"ctd": "Linear-CTD", "pmf": "SSGD-PMF"}
 _JUMPS = (
-    "A table, with two outcomes for each state and a small discount, so that the laws have jumps, "
+    "A table, with two outcomes for each state and a small discount, so that distributions "
+    "have jumps, "
     "while those of the 3-state process are smooth. Jumps need high frequencies of the grid, which "
     "SSGD-PMF learns slowly: that is how we read the gap, which grows with K until the error asked "
     "for no longer shows finer ones. From K = 30 on Linear-CTD takes its maximum step there. This "
@@ -246,7 +247,7 @@ def comparation_table(rows: Rows) -> Table:
     return Table(
         "comparation",
         "Figure comparation: both sides of Lemma loss_bound_PMF along SSGD-PMF",
-        "Left: W1 between the laws of the average and of the fixed point. Right: "
+        "Left: W1 between the distributions of the average and of the fixed point. Right: "
         "‖Ā_PMF(mean − θ*)‖/√K, constants without K omitted. The paper shows no numbers, and says "
         "that the left side hardly changes with K while the right side grows.",
         out,

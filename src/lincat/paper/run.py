@@ -4,7 +4,7 @@
     rows/<dataset>/<unit>.jsonl
     seconds.jsonl            processor time of each unit (not part of the rows)
 
-What is there is not done again, so that an interrupted reproduction goes on where it was.
+What is there is not done again, so that an interrupted reproduction continues where it was.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from lincat._arguments import fail
 from lincat._files import write_atomically
-from lincat._validation import fail
 from lincat.paper.experiments import Row, Unit
 from lincat.paper.settings import Settings
 
@@ -47,7 +47,7 @@ def open_folder(folder: Path, settings: Settings) -> None:
             "--out",
             "a folder of a reproduction with the same settings",
             f"{folder} with others ({_difference(present, settings)})",
-            "name another folder, or add --force to begin anew in this one",
+            "name another folder, or add --force to begin again in this one",
         )
     if present is None:
         write_atomically(file, wanted)

@@ -154,7 +154,7 @@ class Settings:
     gamma_intervals: int = 150
     gamma_seeds: int = 10
     #: Beyond: a random process as a table: states, outcomes of each, discount, K, the error to
-    #: reach, and runs for each. Few outcomes and a small discount keep jumps in the laws.
+    #: reach, and runs for each. Few outcomes and a small discount keep jumps in the distributions.
     random_states: int = 100
     random_branching: int = 2
     random_gamma: float = 0.5

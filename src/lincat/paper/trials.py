@@ -5,7 +5,7 @@ times. The mean of its updates, all taken at the same Theta, is
 
     Σ_o (count_o / B) update_o,     counts ~ Multinomial(B, mu(s_o) p_o),
 
-so drawing the counts, and giving each outcome its weight, is the same law for less work.
+so drawing the counts, and giving each outcome its weight, is the same distribution for less work.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import check_choice, check_integer, fail
 from lincat._typing import ArrayLike, FloatArray
-from lincat._validation import check_choice, check_integer, fail
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem

@@ -50,7 +50,7 @@ class ExpectedBellman:
         return out
 
     def warn_if_clipped(self, cdf: FloatArray) -> None:
-        """Warn if the Bellman targets of these laws leave the grid."""
+        """Warn if the Bellman targets of these distributions leave the grid."""
         process, grid = self._process, self._grid
         outside = np.empty((len(process.state), 2))
         kernels.bellman.clipped_masses(
@@ -64,7 +64,7 @@ class ExpectedBellman:
         if worst > 1e-9:
             low, high = process.invariant_range(self._gamma)
             warnings.warn(
-                f"up to {worst:.3g} of a law's mass falls outside the grid "
+                f"up to {worst:.3g} of a distribution's mass falls outside the grid "
                 f"[{grid.low:g}, {grid.high:g}] and was moved to its ends, so means are biased; "
                 f"nothing falls outside [{low:.6g}, {high:.6g}]",
                 GridMisfitWarning,

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lincat._validation import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, fail
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem

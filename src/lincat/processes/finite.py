@@ -5,7 +5,7 @@ A process is a *table of outcomes*. One outcome is a row
     (state, reward, next_state, probability given the state, terminated),
 
 so rewards may be random, and may depend on where the process goes. ``terminated`` marks outcomes
-that end the episode: nothing follows, the discount is 0, and a stream of experience starts afresh
+that end the episode: nothing follows, the discount is 0, and a stream of experience starts again
 from the ``initial`` distribution.
 """
 
@@ -19,8 +19,7 @@ import numpy as np
 import scipy.sparse
 
 from lincat import kernels
-from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
-from lincat._validation import (
+from lincat._arguments import (
     check_array,
     check_choice,
     check_flags,
@@ -30,6 +29,7 @@ from lincat._validation import (
     check_probability_groups,
     fail,
 )
+from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat.processes.stationary import stationary_distribution
 
 __all__ = ["MarkovRewardProcess", "StateTransitions", "sum_by"]

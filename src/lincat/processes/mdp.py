@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lincat._typing import ArrayLike
-from lincat._validation import (
+from lincat._arguments import (
     check_array,
     check_flags,
     check_indices,
@@ -13,6 +12,7 @@ from lincat._validation import (
     check_probability_groups,
     fail,
 )
+from lincat._typing import ArrayLike
 from lincat.processes.finite import MarkovRewardProcess, sum_by
 
 __all__ = ["FiniteMDP"]

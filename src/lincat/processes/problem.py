@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import check_features, check_gamma, fail
 from lincat._typing import FeatureMatrix
-from lincat._validation import check_features, check_gamma, fail
 from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
 

@@ -10,8 +10,8 @@ import scipy.sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.sparse.linalg import splu
 
+from lincat._arguments import fail
 from lincat._typing import FloatArray, IntArray
-from lincat._validation import fail
 
 __all__ = ["stationary_distribution"]
 

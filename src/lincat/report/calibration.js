@@ -4,7 +4,7 @@ const COVERAGE = /^coverage_?(\d+(?:\.\d+)?)$/;
 const coverageKeys = (row) => Object.keys(row).filter((key) => COVERAGE.test(key) && typeof row[key] === "number");
 const nominal = (key) => Number(key.match(COVERAGE)[1]) / 100;
 
-// The histogram of where returns fell in their predicted laws, with uniform = 1.
+// The histogram of where returns fell in their predicted distributions, with uniform = 1.
 function drawPit(host, heights, count) {
   const mean = heights.reduce((sum, height) => sum + height, 0) / heights.length || 1;
   const bars = heights.map((height) => height / mean), n = bars.length;
@@ -12,8 +12,8 @@ function drawPit(host, heights, count) {
   const scatter = count ? 1.96 * Math.sqrt((n - 1) / count) : 0;
   const high = Math.max(1.5, ...bars.map((bar) => bar * 1.08), 1 + scatter);
   const plot = frame(host, {
-    height: 230, left: 38, x: {low: 0, high: 1, title: "Place of the return in its predicted law", format: (p) => showShare(p, 0)},
-    y: {low: 0, high, count: 3}, label: "Histogram of the places of returns in their predicted laws; flat is right",
+    height: 230, left: 38, x: {low: 0, high: 1, title: "Place of the return in its predicted distribution", format: (p) => showShare(p, 0)},
+    y: {low: 0, high, count: 3}, label: "Histogram of the places of returns in their predicted distributions; flat is right",
   });
   if (scatter) plot.root.append(svg("rect", {class: "noise", x: plot.left, width: plot.right - plot.left, y: plot.y(Math.min(1 + scatter, high)), height: plot.y(Math.max(1 - scatter, 0)) - plot.y(Math.min(1 + scatter, high))}));
   bars.forEach((bar, k) => plot.root.append(svg("rect", {

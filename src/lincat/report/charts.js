@@ -1,37 +1,37 @@
-// Ridgelines, CDFs and learning curves. `chosen` holds what to draw: {i, name, law, note} each.
+// Ridgelines, CDFs and learning curves. `chosen` holds what to draw: {i, name, distribution, note} each.
 
 // ---- ridgelines ----
 
 // Atoms that tower over all others would flatten them: they are drawn as needles with their mass.
-function needles(law) {
-  const order = Array.from({length: law.K + 1}, (_, k) => k).sort((a, b) => mass(law, b) - mass(law, a));
-  for (let j = 0; j < 3 && j < law.K; j++) {
-    const rest = mass(law, order[j + 1]);
-    if (mass(law, order[j]) > 4 * rest) return order.slice(0, j + 1);
+function needles(distribution) {
+  const order = Array.from({length: distribution.K + 1}, (_, k) => k).sort((a, b) => mass(distribution, b) - mass(distribution, a));
+  for (let j = 0; j < 3 && j < distribution.K; j++) {
+    const rest = mass(distribution, order[j + 1]);
+    if (mass(distribution, order[j]) > 4 * rest) return order.slice(0, j + 1);
   }
   return [];
 }
 
 // Masses as heights in [0, 1], needles levelled to their neighbours.
-function profile(law, sharp) {
+function profile(distribution, sharp) {
   const isSharp = new Set(sharp), heights = [];
-  const at = (k) => (k >= 0 && k <= law.K && !isSharp.has(k) ? Math.max(mass(law, k), 0) : 0);
-  for (let k = 0; k <= law.K; k++) heights.push(isSharp.has(k) ? Math.max(at(k - 1), at(k + 1)) : at(k));
+  const at = (k) => (k >= 0 && k <= distribution.K && !isSharp.has(k) ? Math.max(mass(distribution, k), 0) : 0);
+  for (let k = 0; k <= distribution.K; k++) heights.push(isSharp.has(k) ? Math.max(at(k - 1), at(k + 1)) : at(k));
   // What the needles leave over stays small where it is next to nothing.
-  const top = Math.max(...heights, 0.15 / (law.K + 1));
+  const top = Math.max(...heights, 0.15 / (distribution.K + 1));
   return heights.map((height) => height / top);
 }
 
 // Where the worst `level` share ends, with each atom's mass spread to its neighbours.
-function tailEnd(law, level) {
-  let before = 0, from = law.low;
-  for (let k = 0; k <= law.K; k++) {
-    const reached = (k ? law.F[k - 1] : 0) + mass(law, k) / 2;
-    if (reached >= level) return reached > before ? from + ((level - before) / (reached - before)) * (atom(law, k) - from) : from;
+function tailEnd(distribution, level) {
+  let before = 0, from = distribution.low;
+  for (let k = 0; k <= distribution.K; k++) {
+    const reached = (k ? distribution.F[k - 1] : 0) + mass(distribution, k) / 2;
+    if (reached >= level) return reached > before ? from + ((level - before) / (reached - before)) * (atom(distribution, k) - from) : from;
     before = reached;
-    from = atom(law, k);
+    from = atom(distribution, k);
   }
-  return law.high;
+  return distribution.high;
 }
 
 function drawRidges(host, chosen, {range, level, threshold, read}) {
@@ -54,17 +54,17 @@ function drawRidges(host, chosen, {range, level, threshold, read}) {
   }
 }
 
-function ridge(plot, {i, name, law}, {base, rise, range, level, narrow, row, read}) {
+function ridge(plot, {i, name, distribution}, {base, rise, range, level, narrow, row, read}) {
   const group = svg("g", {class: `ridge ${marks(i)}`, "data-series": i, "data-name": name});
-  const sharp = needles(law), heights = profile(law, sharp);
+  const sharp = needles(distribution), heights = profile(distribution, sharp);
   const inside = (x) => Math.min(Math.max(plot.x(x), plot.left), plot.right);
-  const curve = heights.map((height, k) => [inside(atom(law, k)), base - height * rise * 0.92]);
+  const curve = heights.map((height, k) => [inside(atom(distribution, k)), base - height * rise * 0.92]);
   const ground = (points) => [[points[0][0], base], ...points, [points[points.length - 1][0], base]];
   const heightAt = (x) => {
-    const u = Math.min(Math.max((x - law.low) / law.spacing, 0), law.K), k = Math.min(Math.floor(u), law.K - 1);
+    const u = Math.min(Math.max((x - distribution.low) / distribution.spacing, 0), distribution.K), k = Math.min(Math.floor(u), distribution.K - 1);
     return base - (heights[k] + (u - k) * (heights[k + 1] - heights[k])) * rise * 0.92;
   };
-  const end = tailEnd(law, level), tail = curve.filter((_, k) => atom(law, k) < end);
+  const end = tailEnd(distribution, level), tail = curve.filter((_, k) => atom(distribution, k) < end);
   tail.push([inside(end), heightAt(end)]);
   group.append(
     svg("path", {class: "under", d: path(ground(curve))}),
@@ -73,18 +73,18 @@ function ridge(plot, {i, name, law}, {base, rise, range, level, narrow, row, rea
     svg("path", {class: "outline", d: path(curve)}));
   const needle = Math.min(row * 0.82, rise);
   for (const k of sharp) {
-    const x = inside(atom(law, k)), toRight = x < (plot.left + plot.right) * 0.6;
+    const x = inside(atom(distribution, k)), toRight = x < (plot.left + plot.right) * 0.6;
     group.append(
       svg("line", {class: "needle", x1: x, x2: x, y1: base, y2: base - needle}),
       svg("text", {class: "needle-text", x: x + (toRight ? 7 : -7), y: base - needle + 11, "text-anchor": toRight ? "start" : "end"},
-        `${showShare(mass(law, k), 0)} at ${showNumber(atom(law, k), range)}`));
+        `${showShare(mass(distribution, k), 0)} at ${showNumber(atom(distribution, k), range)}`));
   }
   const marker = (kind, x, least) => {
     const y = Math.min(heightAt(x), base - least);
     return x < range[0] || x > range[1] ? null
       : svg("line", {class: kind, x1: plot.x(x), x2: plot.x(x), y1: base, y2: y});
   };
-  group.append(...[marker("cvar", cvar(law, level), 14), marker("mean", law.mean, 14)].filter(Boolean));
+  group.append(...[marker("cvar", cvar(distribution, level), 14), marker("mean", distribution.mean, 14)].filter(Boolean));
   const most = narrow ? 44 : 22, short = name.length > most ? name.slice(0, most - 1) + "…" : name;
   group.append(narrow
     ? svg("text", {class: "ridge-name", x: plot.left, y: base - row + 18}, short)
@@ -107,7 +107,7 @@ function drawCdf(host, chosen, {range, level, threshold, banded}) {
     label: `Chance of a return at most x, for ${chosen.map(({name}) => name).join(", ")}`,
   });
   if (!chosen.length) return;
-  const within = ({law}) => Array.from({length: law.K + 1}, (_, k) => atom(law, k));
+  const within = ({distribution}) => Array.from({length: distribution.K + 1}, (_, k) => atom(distribution, k));
   for (const item of chosen) {
     if (!item.bands) continue;
     const {low, high} = item.bands, xs = within(item);
@@ -117,19 +117,19 @@ function drawCdf(host, chosen, {range, level, threshold, banded}) {
   guide(plot, {y: level, text: showLevel(level), kind: "level"});
   if (threshold !== null) guide(plot, {x: threshold, range, kind: "threshold"});
   for (const item of chosen) {
-    const line = clipPoints(steps(within(item), [...item.law.F], plot), plot);
+    const line = clipPoints(steps(within(item), [...item.distribution.F], plot), plot);
     line.unshift([plot.left, line[0][1]]);
     line.push([plot.right, plot.y(1)]);
     plot.root.append(svg("path", {class: `line ${marks(item.i)}`, "data-series": item.i, d: path(line), "stroke-dasharray": dashes(item.i)}));
   }
-  const finest = chosen.reduce((best, item) => item.law.spacing < best.law.spacing ? item : best);
+  const finest = chosen.reduce((best, item) => item.distribution.spacing < best.distribution.spacing ? item : best);
   const stops = within(finest).filter((x) => x >= range[0] && x <= range[1]);
   crosshair(host, plot, stops, (at) => ({
     head: `Return at most ${showNumber(stops[at], range)}`,
     rows: limited(chosen.map((item) => {
-      const k = indexAtOrBelow(item.law, stops[at]);
-      const between = item.bands && k >= 0 && k < item.law.K ? ` (${showShare(item.bands.low[k])} – ${showShare(item.bands.high[k])})` : "";
-      return {series: item.i, name: item.name, value: showShare(cdfAt(item.law, stops[at])) + between};
+      const k = indexAtOrBelow(item.distribution, stops[at]);
+      const between = item.bands && k >= 0 && k < item.distribution.K ? ` (${showShare(item.bands.low[k])} – ${showShare(item.bands.high[k])})` : "";
+      return {series: item.i, name: item.name, value: showShare(cdfAt(item.distribution, stops[at])) + between};
     })),
   }));
 }

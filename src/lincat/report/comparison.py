@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from lincat._validation import check_levels, check_number, fail
+from lincat._arguments import check_levels, check_number, fail
 from lincat.core.distribution import ReturnDistribution
 from lincat.report.curves import curve_of
 from lincat.report.numbers import show_share, visible_range
@@ -16,7 +16,7 @@ from lincat.report.pieces import (
     calibration,
     configuration,
     controls,
-    laws_sections,
+    distributions_sections,
     learning_curves,
     shown_states,
     warnings_box,
@@ -35,7 +35,7 @@ class ComparedRun:
     """One of the runs that a comparison lays over each other."""
 
     name: str
-    dist: ReturnDistribution  # one law per common state
+    dist: ReturnDistribution  # one distribution per common state
     description: str = ""
     # Rows {"transitions", "state", "mean", "cvar"}, as an evaluation has them.
     curves: Sequence[Mapping[str, Any]] = ()
@@ -69,14 +69,16 @@ def comparison_page(
         raise fail("runs", f"2 to {_MOST_RUNS} runs", len(runs))
     for run in runs:
         if len(run.dist) != len(names):
-            raise fail(f"run {run.name}", f"{len(names)} laws, one per state", len(run.dist))
+            raise fail(
+                f"run {run.name}", f"{len(names)} distributions, one per state", len(run.dist)
+            )
     check_levels(level, "level", zero=False)
     if threshold is not None:
         check_number(threshold, "threshold")
-    labels, laws = [run.name for run in runs], [run.dist for run in runs]
+    labels, distributions = [run.name for run in runs], [run.dist for run in runs]
     shown = shown_states(len(names))
     data = _data(runs, names, shown, level, threshold)
-    sentence = comparison_sentence(labels, laws, names[0], level=level)
+    sentence = comparison_sentence(labels, distributions, names[0], level=level)
     static = [
         {"state": names[i], "run": run.name, **_without_state(run.dist, i, level)}
         for i in shown
@@ -95,7 +97,7 @@ def comparison_page(
         "</header><main>",
         warnings_box(_warnings(runs)),
         controls("Runs", facets=len(shown) > 1),
-        *laws_sections("run", static=html_table(static), confidence=None),
+        *distributions_sections("run", static=html_table(static), confidence=None),
         learning_curves(data, level),
     ]
     if data["validation"] is not None:
@@ -117,7 +119,7 @@ def _data(
 ) -> dict[str, Any]:
     propers = [run.dist.proper() for run in runs]
     means = [run.dist.mean() for run in runs]
-    laws = [
+    distributions = [
         [
             {
                 "low": run.dist.grid.low,
@@ -139,7 +141,7 @@ def _data(
         "series": [{"name": run.name, "note": run.description} for run in runs],
         "facets": [str(names[i]) for i in shown],
         "chosen": list(range(len(runs))),
-        "laws": laws,
+        "distributions": distributions,
         "range": visible_range(*(run.dist[shown] for run in runs)),
         "level": level,
         "threshold": threshold,

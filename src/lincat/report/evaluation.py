@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import check_array, check_levels, check_number, fail
 from lincat._typing import FloatArray
-from lincat._validation import check_array, check_levels, check_number, fail
 from lincat.core.distribution import ReturnDistribution
 from lincat.report.curves import curve_of, ticks_of
 from lincat.report.numbers import show_given, show_share, visible_range
@@ -19,7 +19,7 @@ from lincat.report.pieces import (
     calibration,
     configuration,
     controls,
-    laws_sections,
+    distributions_sections,
     learning_curves,
     shown_states,
     warnings_box,
@@ -49,7 +49,7 @@ class Evaluation:
 
     title: str
     names: Sequence[str]  # of the states; the first is "start" where episodes have starts
-    dist: ReturnDistribution  # one law per name
+    dist: ReturnDistribution  # one distribution per name
     observations: Sequence[str] | None = None  # a short text per state
     source: str = ""
     learner: str = ""
@@ -111,7 +111,7 @@ def evaluation_page(evaluation: Evaluation) -> str:
         "</header><main>",
         warnings_box(_warnings(e)),
         controls("States", total=len(e.dist), shown=len(shown)),
-        *laws_sections(
+        *distributions_sections(
             "state",
             static=html_table(
                 summary_rows(e.dist[shown], [e.names[i] for i in shown], level=e.level)
@@ -170,7 +170,7 @@ def _warnings(e: Evaluation) -> list[str]:
         worst = int(negative.argmax())
         texts.append(
             f"Negative mass: up to {show_share(float(negative[worst]))} (state {e.names[worst]}). "
-            "Distributions, quantiles and tails are of the nearest proper laws; means are as "
+            "Distributions, quantiles and tails are of the nearest proper ones; means are as "
             "learned."
         )
     return texts
@@ -178,14 +178,14 @@ def _warnings(e: Evaluation) -> list[str]:
 
 def _data(e: Evaluation, shown: list[int]) -> dict[str, Any]:
     grid, proper, means = e.dist.grid, e.dist.proper(), e.dist.mean()
-    laws = []
+    distributions = []
     for i in shown:
-        law: dict[str, Any] = {"low": grid.low, "high": grid.high, "mean": means[i]}
-        law["cdf"] = proper.cdf_values[i]
+        distribution: dict[str, Any] = {"low": grid.low, "high": grid.high, "mean": means[i]}
+        distribution["cdf"] = proper.cdf_values[i]
         if e.bands is not None:
             low, high = (np.clip(np.asarray(band)[i], 0.0, 1.0).round(5) for band in e.bands)
-            law["bands"] = {"low": low, "high": high}
-        laws.append(law)
+            distribution["bands"] = {"low": low, "high": high}
+        distributions.append(distribution)
     notes = e.observations or [""] * len(e.names)
     names = [str(e.names[i]) for i in shown]
     by_state = {name: curve_of(e.curves, name) for name in names}
@@ -193,7 +193,7 @@ def _data(e: Evaluation, shown: list[int]) -> dict[str, Any]:
         "series": [{"name": str(e.names[i]), "note": str(notes[i])} for i in shown],
         "facets": [""],
         "chosen": _first_choice(len(shown)),
-        "laws": [laws],
+        "distributions": [distributions],
         "range": visible_range(e.dist[shown]),
         "level": e.level,
         "threshold": e.threshold,

@@ -77,16 +77,16 @@ def show_level(level: float) -> str:
     return f"{100.0 * level:.6g} %"
 
 
-def visible_range(*laws: ReturnDistribution) -> tuple[float, float]:
-    """Return the part of the grid that holds all but a thousandth of every law, with a margin."""
+def visible_range(*distributions: ReturnDistribution) -> tuple[float, float]:
+    """Return the part of the grid that holds all but a thousandth of each one, and a margin."""
     low, high = math.inf, -math.inf
-    for dist in laws:
+    for dist in distributions:
         proper = dist.proper()
         low = min(low, float(proper.quantile(0.0005).min()))
         high = max(high, float(proper.quantile(0.9995).max()))
-    first = min(dist.grid.low for dist in laws)
-    last = max(dist.grid.high for dist in laws)
-    margin = max(0.04 * (high - low), *(2.0 * dist.grid.spacing for dist in laws))
+    first = min(dist.grid.low for dist in distributions)
+    last = max(dist.grid.high for dist in distributions)
+    margin = max(0.04 * (high - low), *(2.0 * dist.grid.spacing for dist in distributions))
     low, high = max(first, low - margin), min(last, high + margin)
     # A little less than the whole grid is no reason to leave its ends out.
     return (first, last) if high - low > 0.8 * (last - first) else (low, high)

@@ -1,9 +1,9 @@
-// The page's controls, and what they redraw. Evaluations have one law per state: states are the
-// series. Comparisons have one law per run for each state: runs are the series, states the facets.
+// The page's controls, and what they redraw. Evaluations have one distribution per state: states are the
+// series. Comparisons have one distribution per run for each state: runs are the series, states the facets.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
-const laws = data.laws.map((facet) => facet.map((law) => makeLaw(law, law.cdf, law.mean)));
+const distributions = data.distributions.map((facet) => facet.map((distribution) => makeDistribution(distribution, distribution.cdf, distribution.mean)));
 const app = {
   chosen: new Set(data.chosen),
   facet: 0,
@@ -16,7 +16,7 @@ const app = {
 const show = (x) => showNumber(x, data.range);
 
 function items(facet = app.facet) {
-  return data.series.map(({name, note}, i) => ({i, name, note, law: laws[facet][i], bands: data.laws[facet][i].bands}))
+  return data.series.map(({name, note}, i) => ({i, name, note, distribution: distributions[facet][i], bands: data.distributions[facet][i].bands}))
     .filter(({i}) => app.chosen.has(i));
 }
 
@@ -25,21 +25,21 @@ function items(facet = app.facet) {
 function columns() {
   const level = showLevel(app.level), threshold = app.threshold;
   return [
-    ["mean", "Mean", (law) => law.mean, show],
+    ["mean", "Mean", (distribution) => distribution.mean, show],
     ["sd", "Standard deviation", std, show],
-    ["q05", "5 % quantile", (law) => quantile(law, 0.05), show],
-    ["q50", "Median", (law) => quantile(law, 0.5), show],
-    ["q95", "95 % quantile", (law) => quantile(law, 0.95), show],
-    ["cvar", `Mean of the worst\u00a0${level}`, (law) => cvar(law, app.level), show],
+    ["q05", "5 % quantile", (distribution) => quantile(distribution, 0.05), show],
+    ["q50", "Median", (distribution) => quantile(distribution, 0.5), show],
+    ["q95", "95 % quantile", (distribution) => quantile(distribution, 0.95), show],
+    ["cvar", `Mean of the worst\u00a0${level}`, (distribution) => cvar(distribution, app.level), show],
     ["below", threshold === null ? "Chance below …" : `Chance below\u00a0${showGiven(threshold)}`,
-      (law) => (threshold === null ? null : probabilityBelow(law, threshold)), showShare],
+      (distribution) => (threshold === null ? null : probabilityBelow(distribution, threshold)), showShare],
   ];
 }
 
 function renderTable() {
-  const parts = columns(), several = laws.length > 1;
-  const rows = laws.flatMap((_, facet) => items(facet).map((item) => ({
-    ...item, facet, values: Object.fromEntries(parts.map(([key, , measure]) => [key, measure(item.law)]))})));
+  const parts = columns(), several = distributions.length > 1;
+  const rows = distributions.flatMap((_, facet) => items(facet).map((item) => ({
+    ...item, facet, values: Object.fromEntries(parts.map(([key, , measure]) => [key, measure(item.distribution)]))})));
   const {key: by, down} = app.order;
   if (by !== null) rows.sort((a, b) => (down ? -1 : 1) * (by === "name" ? a.name.localeCompare(b.name) : a.values[by] - b.values[by]));
   const head = (key, text, side) => tag("th", {scope: "col", class: side, "aria-sort": by === key ? (down ? "descending" : "ascending") : null},
@@ -59,15 +59,15 @@ function renderTable() {
   if (!rows.length) byId("risk").replaceChildren(tag("tbody", {}, tag("tr", {}, tag("td", {class: "empty"}, nothing()))));
 }
 
-const nothing = () => `Choose at least one ${laws.length > 1 ? "run" : "state"} above.`;
+const nothing = () => `Choose at least one ${distributions.length > 1 ? "run" : "state"} above.`;
 
 // ---- charts ----
 
-function renderLaws() {
+function renderDistributions() {
   const chosen = items();
   for (const id of ["ridges", "cdf"]) if (!chosen.length) byId(id).replaceChildren(tag("p", {class: "empty"}, nothing()));
   if (!chosen.length) return;
-  const read = (i) => columns().map(([, name, measure, text]) => ({name, value: text(measure(laws[app.facet][i]))}))
+  const read = (i) => columns().map(([, name, measure, text]) => ({name, value: text(measure(distributions[app.facet][i]))}))
     .concat(data.series[i].note ? [{name: data.series[i].note, value: ""}] : []);
   const {range} = data, {level, threshold} = app;
   drawRidges(byId("ridges"), chosen, {range, level, threshold, read});
@@ -124,7 +124,7 @@ function render() {
   slider.setAttribute("aria-valuetext", showLevel(app.level));
   slider.style.setProperty("--filled", `${(100 * (slider.value - slider.min)) / (slider.max - slider.min)}%`);
   hideReadout();
-  renderLaws();
+  renderDistributions();
   renderTable();
   renderCurves();
 }
@@ -198,4 +198,4 @@ function setUp() {
 }
 
 setUp();
-window.lincat = Object.freeze({laws, data, quantile, cvar, std, cdfAt, probabilityBelow, showNumber, showShare});
+window.lincat = Object.freeze({distributions, data, quantile, cvar, std, cdfAt, probabilityBelow, showNumber, showShare});

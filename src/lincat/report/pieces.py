@@ -17,7 +17,7 @@ __all__ = [
     "calibration",
     "configuration",
     "controls",
-    "laws_sections",
+    "distributions_sections",
     "learning_curves",
     "shown_states",
     "warnings_box",
@@ -70,7 +70,7 @@ def controls(series: str, *, total: int = 0, shown: int = 0, facets: bool = Fals
     )
 
 
-def laws_sections(series: str, *, static: str, confidence: float | None) -> list[str]:
+def distributions_sections(series: str, *, static: str, confidence: float | None) -> list[str]:
     """Return ridgelines, CDFs and the table; ``static`` is what is read without scripts."""
     which = "" if series == "state" else ' from <strong data-text="facet"></strong>'
     ridges = section(
@@ -147,9 +147,9 @@ def calibration(shown: Mapping[str, Any] | None, validation: Mapping[str, Any]) 
         charts.append(
             figure(
                 "pit",
-                heading="Where returns fell in their predicted laws",
+                heading="Where returns fell in their predicted distributions",
                 below="Flat is calibrated. A hump says too wide, tall ends too narrow, a slope too "
-                "high or too low. Grey: the scatter of a calibrated law.",
+                "high or too low. Grey: the scatter of a calibrated distribution.",
             )
         )
     if any(coverage_levels(row) for row in rows):

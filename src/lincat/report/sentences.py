@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lincat._validation import check_levels, check_number
+from lincat._arguments import check_levels, check_number
 from lincat.core.distribution import ReturnDistribution
 from lincat.report.numbers import show_given, show_level, show_number, show_share, visible_range
 
@@ -42,7 +42,7 @@ _ONE_IN = {
 def summary_sentence(
     dist: ReturnDistribution, name: str = "start", *, state: int = 0, level: float = 0.05
 ) -> str:
-    """Return what one state's law says: its mean, and how its bad runs end.
+    """Return what one state's distribution says: its mean, and how its bad runs end.
 
     Parameters
     ----------
@@ -65,17 +65,17 @@ def summary_sentence(
     average 0.5.'
     """
     level = float(check_levels(level, "level", zero=False))
-    law = dist[[state]]
-    proper = law.proper()
-    ends = visible_range(law)
+    distribution = dist[[state]]
+    proper = distribution.proper()
+    ends = visible_range(distribution)
 
     def show(value: float) -> str:
         return show_number(value, *ends, fine=False)
 
-    mean, quantile = float(law.mean()[0]), float(proper.quantile(level)[0])
+    mean, quantile = float(distribution.mean()[0]), float(proper.quantile(level)[0])
     tail = show(float(proper.cvar(level)[0]))
     start = f"From {place(name)}"
-    if proper.std()[0] <= 1e-6 * (law.grid.high - law.grid.low):
+    if proper.std()[0] <= 1e-6 * (distribution.grid.high - distribution.grid.low):
         return f"{start} every run returns {show(mean)}."
     start += f" the mean return is {show(mean)}"
     reached = float(proper.cdf(quantile)[0])
@@ -155,7 +155,11 @@ def trust_sentence(
 
 
 def comparison_sentence(
-    runs: Sequence[str], laws: Sequence[ReturnDistribution], name: str, *, level: float = 0.05
+    runs: Sequence[str],
+    distributions: Sequence[ReturnDistribution],
+    name: str,
+    *,
+    level: float = 0.05,
 ) -> str:
     """Return which run has the highest mean from the first state, and which the best worst runs.
 
@@ -169,13 +173,13 @@ def comparison_sentence(
     'From the start state run bold has the highest mean return, 6.0, but the worst 5 % of runs do
     best under run careful, where they average 5.0.'
     """
-    ends = visible_range(*laws)
+    ends = visible_range(*distributions)
 
     def show(value: float) -> str:
         return show_number(value, *ends, fine=False)
 
-    means = [float(dist.mean()[0]) for dist in laws]
-    tails = [float(dist[[0]].proper().cvar(level)[0]) for dist in laws]
+    means = [float(dist.mean()[0]) for dist in distributions]
+    tails = [float(dist[[0]].proper().cvar(level)[0]) for dist in distributions]
     best, safest = int(np.argmax(means)), int(np.argmax(tails))
     start = f"From {place(name)} run {runs[best]} has the highest mean return"
     if best == safest:

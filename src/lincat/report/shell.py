@@ -19,7 +19,7 @@ from lincat._version import __version__
 
 __all__ = ["facts", "figure", "interactive_page", "legend", "prose", "section"]
 
-_SCRIPTS = ("law.js", "draw.js", "charts.js", "calibration.js", "page.js")
+_SCRIPTS = ("distribution.js", "draw.js", "charts.js", "calibration.js", "page.js")
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
     "<path d='M1 14C5 14 5 3 7 3s2 11 8 11z' fill='%230b5cb8'/></svg>"

@@ -37,8 +37,8 @@ def summary_rows(
 ) -> list[dict[str, Any]]:
     """Return one row per state: mean, standard deviation, quantiles, CVaR, chance of ruin.
 
-    The mean is that of the law as it is; where laws are signed, everything else is of the nearest
-    proper law, and a column says how much negative mass there is.
+    The mean is that of the distribution as it is; where distributions are signed, everything else
+    is of the nearest proper distribution, and a column says how much negative mass there is.
     """
     proper = dist.proper()
     columns: dict[str, FloatArray] = {
@@ -69,7 +69,7 @@ def mass_rows(dist: ReturnDistribution, state_names: Sequence[str]) -> list[dict
 
 
 def sparkline(pmf: FloatArray, width: int = 16) -> str:
-    """Return the shape of one law in a few characters, from the lowest to the highest return."""
+    """Return the shape of a distribution in a few characters, from lowest to highest return."""
     bins = np.arange(len(pmf)) * min(width, len(pmf)) // len(pmf)
     heights = np.bincount(bins, np.maximum(pmf, 0.0)) / np.bincount(bins)
     steps = np.ceil(heights / max(heights.max(), 1e-300) * (len(_BARS) - 1) - 1e-9)

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from lincat._validation import InvalidInputError, fail
-from lincat.data.columns import Columns
+from lincat._arguments import InvalidInputError, fail
+from lincat.tables.columns import Columns
 
 __all__ = [
     "LEARNERS",

@@ -1,4 +1,4 @@
-"""What a run says as it goes on: learning curves, and the error bars that come of them."""
+"""What a run says as it continues: learning curves, and the error bars that come of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lincat.inference.batch_means import BatchMeans
 from lincat.learners.softmax_ctd import SoftmaxCTD
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
-from lincat.runs.states import ShownStates
+from lincat.runs.shown import ShownStates
 
 __all__ = ["Curves"]
 
@@ -38,7 +38,7 @@ class Curves:
 
     @classmethod
     def read(cls, checkpoint: Path, folder: RunFolder, model: Model, shown: ShownStates) -> Curves:
-        """Go on from what :meth:`files` wrote; rows after the checkpoint are dropped."""
+        """Continue from what :meth:`files` wrote; rows after the checkpoint are dropped."""
         from safetensors.numpy import load
 
         curves = cls(folder, model, shown)
@@ -71,10 +71,10 @@ class Curves:
         self._next = _after(done)
         if self.bars is not None:
             self.bars.update(learner)
-        law = self._model.predict_shown(self.shown)
-        proper = law.proper()
+        distribution = self._model.predict_shown(self.shown)
+        proper = distribution.proper()
         columns = {
-            "mean": law.mean(),
+            "mean": distribution.mean(),
             "quantile": proper.quantile(self._level),
             "cvar": proper.cvar(self._level),
         }
@@ -84,7 +84,7 @@ class Curves:
             "seconds": round(seconds, 3),
             "clipped_below": float(below),
             "clipped_above": float(above),
-            "negative_mass": float(law.negative_mass.max()),
+            "negative_mass": float(distribution.negative_mass.max()),
             **{name: [float(x) for x in values] for name, values in columns.items()},
         }
         self._folder.append_metrics(row)
@@ -95,7 +95,7 @@ def _after(done: int) -> int:
 
 
 def _mean_features(model: Model, shown: ShownStates) -> FeatureMatrix:
-    """Features of the shown states; the law of a group is that of its mean features."""
+    """Features of the shown states; the distribution of a group is that of its mean features."""
     observations, group = shown.observations()
     phi = model.features.lookup(observations)
     if phi.ndim == 1:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import lincat
-from lincat._validation import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, fail
 from lincat.core.grid import Grid
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
@@ -35,10 +35,10 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.prefetch import prefetched
 from lincat.runs.results import result_of, warnings_of
+from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.sources import Opened, open_source
-from lincat.runs.states import ShownStates, choose_states, start_observations
 from lincat.runs.stream import HoldOut, in_multiples, limited
-from lincat.runs.trust import check_model, held_out_rows
+from lincat.runs.validation import check_model, held_out_rows
 
 __all__ = ["EvaluationRun", "Progress"]
 
@@ -55,7 +55,7 @@ class Progress:
     Attributes
     ----------
     doing : str
-        What goes on, in a word or two.
+        What is being done, in a word or two.
     transitions : int
         Learned from so far.
     total : int or None
@@ -68,7 +68,7 @@ class Progress:
 
 
 class EvaluationRun:
-    """A run: begun in a new folder, or gone on with in an old one.
+    """A run: begun in a new folder, or continued in an old one.
 
     Parameters
     ----------
@@ -175,15 +175,15 @@ class EvaluationRun:
         }
         self.folder.write_json(self.folder.result_file, result)
 
-    # ------------------------------------------------------------------- beginning, going on
+    # ------------------------------------------------------------------- beginning, continuing
 
     def _restore(self) -> int:
-        """Go on from the newest checkpoint, if there is one; return how far it is."""
+        """Continue from the newest checkpoint, if there is one; return how far it is."""
         checkpoint = self.folder.last_checkpoint()
         if checkpoint is None:
             self.folder.forget_metrics()
             return 0
-        # The configuration names the same code, and whoever goes on with a run trusts that.
+        # The configuration names the same code, and whoever continues a run trusts that.
         self.model = Model.read(checkpoint, trust_code=True)
         self.shown = ShownStates.from_dict(self.folder.read_states())
         progress = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))

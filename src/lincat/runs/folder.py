@@ -1,10 +1,10 @@
-"""The folder of an evaluation: what it holds, and how an interrupted one goes on.
+"""The folder of an evaluation: what it holds, and how an interrupted one continues.
 
     config.toml             what the result depends on
     versions.json           of lincat and of what it stands on
     states.json             the states that the report shows, chosen once
     metrics.jsonl           rows of the learning curves, as they come
-    checkpoints/<n>/        everything after n transitions, enough to go on from; the newest two
+    checkpoints/<n>/        everything after n transitions, enough to continue from; the newest two
     model.safetensors       the learner at the end, for lincat.load
     features.safetensors    its features, for lincat.load_features
     result.json             figures, validation and warnings that the report is drawn from
@@ -26,8 +26,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from lincat._arguments import fail
 from lincat._files import new_folder, write_atomically
-from lincat._validation import fail
 from lincat.learners.divergence import DivergenceError
 from lincat.runs.config import EvaluationConfig, config_to_toml, read_config
 
@@ -94,7 +94,7 @@ class RunFolder:
             raise
 
     def discard(self) -> None:
-        """Take back a folder in which nothing was learned."""
+        """Remove a folder in which nothing was learned."""
         self._clear()
         if not any(self.path.iterdir()):
             self.path.rmdir()
@@ -157,7 +157,7 @@ class RunFolder:
         return rows
 
     def forget_metrics(self) -> None:
-        """Drop the rows of a run that begins afresh."""
+        """Drop the rows of a run that begins again."""
         self.metrics_file.unlink(missing_ok=True)
 
     def forget_metrics_after(self, transitions: int) -> None:
@@ -168,7 +168,7 @@ class RunFolder:
     # ---------------------------------------------------------------------------- checkpoints
 
     def write_checkpoint(self, transitions: int, files: dict[str, bytes]) -> None:
-        """Keep everything that is needed to go on after this many transitions."""
+        """Keep everything that is needed to continue after this many transitions."""
         place = self._checkpoints / f"{transitions:012d}"
         draft = self._checkpoints / f".{place.name}.{os.getpid()}"
         shutil.rmtree(draft, ignore_errors=True)
@@ -201,7 +201,7 @@ class RunFolder:
     def result(self) -> dict[str, Any]:
         """Return what the report is drawn from."""
         if not self.finished:
-            remedy = f"lincat resume {self.path} goes on with it"
+            remedy = f"lincat resume {self.path} continues it"
             raise fail(str(self.path), "a finished run", "one without result.json", remedy)
         found: dict[str, Any] = self._read_json(self.result_file)
         missing = [key for key in _IN_A_RESULT if key not in found]

@@ -17,7 +17,7 @@ from lincat.features._base import Features
 from lincat.features.files import load_features
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.files import load
-from lincat.runs.states import ShownStates
+from lincat.runs.shown import ShownStates
 
 __all__ = ["Model"]
 
@@ -65,17 +65,17 @@ class Model:
         return phi[:-1], phi[1:]
 
     def predict(self, observations: Any) -> ReturnDistribution:
-        """Return the law of the return from each observation."""
+        """Return the distribution of the return from each observation."""
         with self._alone:
             phi = self.features.lookup(observations)
-        law: ReturnDistribution = self.learner.predict(phi)
-        return law
+        distribution: ReturnDistribution = self.learner.predict(phi)
+        return distribution
 
     def predict_shown(self, shown: ShownStates) -> ReturnDistribution:
-        """Return the law of each group of states: the average over its members."""
+        """Return the distribution of each group of states: the average over its members."""
         observations, group = shown.observations()
-        law = self.predict(observations)
-        return ReturnDistribution(averaged(law.cdf_values, group), law.grid)
+        distribution = self.predict(observations)
+        return ReturnDistribution(averaged(distribution.cdf_values, group), distribution.grid)
 
 
 def averaged(rows: FloatArray, group: Any) -> FloatArray:

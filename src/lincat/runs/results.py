@@ -30,12 +30,12 @@ def result_of(
     curves: Curves,
     checked: tuple[str, Validation] | None,
 ) -> dict[str, Any]:
-    """Return the laws of the shown states, with their bands and what they were compared with."""
-    law = model.predict_shown(curves.shown)
-    grid = law.grid
+    """Return the distributions of the shown states, their bands, what they were compared with."""
+    distribution = model.predict_shown(curves.shown)
+    grid = distribution.grid
     bands = None
     if (bars := _bars(curves)) is not None:
-        low, high = bars.bands(law, confidence=_CONFIDENCE)
+        low, high = bars.bands(distribution, confidence=_CONFIDENCE)
         bands = [low.tolist(), high.tolist()]
     validation = None
     if checked is not None:
@@ -44,7 +44,7 @@ def result_of(
     return {
         "grid": [grid.low, grid.high, grid.intervals],
         "names": curves.shown.names,
-        "cdf": law.cdf_values.tolist(),
+        "cdf": distribution.cdf_values.tolist(),
         "bands": bands,
         "confidence": _CONFIDENCE,
         "validation": validation,

@@ -49,12 +49,12 @@ class Run:
 
     @property
     def returns(self) -> ReturnDistribution:
-        """The law of the return from each of these states."""
+        """The distribution of the return from each of these states."""
         return ReturnDistribution(self.result["cdf"], Grid(*self.result["grid"]))
 
     @property
     def validation(self) -> Validation | None:
-        """How the laws compare with returns that were not learned from."""
+        """How the distributions compare with returns that were not learned from."""
         found = self.result["validation"]
         return None if found is None else msgspec.convert(found["scores"], Validation)
 
@@ -70,7 +70,7 @@ class Run:
         return Model.read(self.path, trust_code=self._trust_code)
 
     def predict(self, observations: Any) -> ReturnDistribution:
-        """Return the law of the return from each observation, as the source gives them."""
+        """Return the distribution of the return from each observation, as the source gives them."""
         return self.model.predict(observations)
 
 
@@ -93,7 +93,7 @@ def evaluate(
     out : str or path
         The run folder; it must be new or empty.
     force : bool
-        Begin anew in a folder that holds a run.
+        Begin again in a folder that holds a run.
     options
         Fields of :class:`lincat.runs.config.EvaluationConfig`: gamma, steps, policy, features,
         learner, validate and so on.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from lincat._validation import fail
-from lincat.data.files import FileSource
+from lincat._arguments import fail
 from lincat.data.source import Source
 from lincat.processes import catalog
 from lincat.processes.files import read_problem
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
+from lincat.tables.file_source import FileSource
 
 __all__ = ["Opened", "open_source"]
 
@@ -96,7 +96,7 @@ def _files(config: EvaluationConfig) -> Opened:
 
 
 def _gym(config: EvaluationConfig, name: str) -> Opened:
-    from lincat.data.gym import GymSource
+    from lincat.environments.gym import GymSource
 
     steps = config.steps or _DEFAULT_STEPS
     source = GymSource(
@@ -112,7 +112,7 @@ def _gym(config: EvaluationConfig, name: str) -> Opened:
 
 
 def _minari(config: EvaluationConfig, name: str) -> Opened:
-    from lincat.data.minari import MinariSource
+    from lincat.environments.minari import MinariSource
 
     source = MinariSource(name)
     steps = _fewer(config.steps, source.length)
@@ -120,7 +120,7 @@ def _minari(config: EvaluationConfig, name: str) -> Opened:
 
 
 def _process(config: EvaluationConfig, problem: Problem) -> Opened:
-    from lincat.data.process import ProcessSource
+    from lincat.processes.process_source import ProcessSource
 
     if config.gamma is not None:
         problem = replace(problem, gamma=config.gamma)

@@ -1,7 +1,7 @@
 """Many independent runs at once: step sizes x grids x seeds, each with its error curve.
 
 A run is one learner on one stream. Its loops are compiled and leave the interpreter alone, so runs
-go on side by side, one thread a core. Rows come out in the order of the settings, whatever the
+proceed side by side, one thread a core. Rows come out in the order of the settings, whatever the
 number of threads, and do not depend on it.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import check_choice, check_indices, check_integer, fail
 from lincat._typing import FloatArray
-from lincat._validation import check_choice, check_indices, check_integer, fail
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.core.metrics import cramer, wasserstein
@@ -148,8 +148,8 @@ class _Truth:
         if not isinstance(grid, Grid):
             raise fail("grid", "a lincat.Grid, to compare runs on", repr(grid))
         Theta = solve_categorical(process, Phi, grid, learner.gamma)
-        law = ReturnDistribution(cdf_from_theta(Phi, Theta), grid)
-        return cls(Phi, process.stationary, law)
+        distribution = ReturnDistribution(cdf_from_theta(Phi, Theta), grid)
+        return cls(Phi, process.stationary, distribution)
 
     def errors(self, learner: Learner) -> dict[str, float]:
         found = learner.predict(self.Phi)

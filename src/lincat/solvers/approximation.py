@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lincat._arguments import check_gamma, check_integer
 from lincat._typing import FeatureMatrix
-from lincat._validation import check_gamma, check_integer
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.core.metrics import cramer, wasserstein
@@ -15,7 +15,7 @@ from lincat.core.projection import project
 from lincat.core.representation import cdf_from_theta
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.solvers.exact import solve_categorical
-from lincat.solvers.projection import linear_projection
+from lincat.solvers.regression import linear_projection
 from lincat.solvers.returns import true_returns
 
 __all__ = ["ApproximationError", "approximation_error"]
@@ -25,7 +25,7 @@ __all__ = ["ApproximationError", "approximation_error"]
 class ApproximationError:
     """The error of the fixed point, and the bound of Prop. approx_error with its two terms."""
 
-    #: W1,mu between the true law and the fixed point.
+    #: W1,mu between the true distribution and the fixed point.
     wasserstein: float
     #: (width/(1 − gamma)) * spacing: what the grid may cost, squared.
     grid_term: float
@@ -48,9 +48,9 @@ def approximation_error(
 ) -> ApproximationError:
     """Return the error that no amount of data removes, and its bound.
 
-    The true law is computed on a grid ``refinement`` times finer. The bound is the paper's, for a
-    grid of any width w: W1,mu² <= w/(1 − gamma) * (spacing + ℓ2,mu²(Pi_K eta, Pi_phi,K eta)); with
-    w = 1/(1 − gamma) this is Prop. approx_error as printed.
+    The true distribution is computed on a grid ``refinement`` times finer. The bound is the
+    paper's, for a grid of any width w: W1,mu² <= w/(1 − gamma) * (spacing + ℓ2,mu²(Pi_K eta,
+    Pi_phi,K eta)); with w = 1/(1 − gamma) this is Prop. approx_error as printed.
 
     Examples
     --------

@@ -19,14 +19,14 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import spsolve
 
+from lincat._arguments import check_gamma
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
-from lincat._validation import check_gamma
 from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_theta, uniform_cdf
 from lincat.processes.expected_bellman import ExpectedBellman
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.solvers.krylov import solve_contraction
-from lincat.solvers.projection import FeatureRegression, state_weights
+from lincat.solvers.regression import FeatureRegression, state_weights
 
 __all__ = ["solve_categorical", "solve_value"]
 

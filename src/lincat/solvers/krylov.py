@@ -11,7 +11,7 @@ from lincat._typing import FloatArray
 
 __all__ = ["ConvergenceError", "solve_contraction"]
 
-# Products with A before the true residual is computed afresh, and how often that may happen.
+# Products with A before the true residual is computed again, and how often that may happen.
 _CYCLE = 60
 _CYCLES = 500
 _GMRES = {"restart": _CYCLE // 2, "maxiter": 2}

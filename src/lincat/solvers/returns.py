@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lincat._validation import check_gamma
+from lincat._arguments import check_gamma
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.processes.expected_bellman import ExpectedBellman
@@ -17,11 +17,11 @@ __all__ = ["true_returns"]
 def true_returns(
     process: MarkovRewardProcess, gamma: float, grid: Grid, *, tolerance: float = 1e-12
 ) -> ReturnDistribution:
-    """Return the law of the return from every state, on a grid.
+    """Return the distribution of the return from every state, on a grid.
 
     The fixed point of the categorical Bellman operator without function approximation,
-    eta = Pi_K T eta. It is within ℓ2(eta, Pi_K eta)/√(1 − gamma) of the true law eta: a finer grid
-    brings it as near as wanted. Means are exact on every grid that holds the returns.
+    eta = Pi_K T eta. It is within ℓ2(eta, Pi_K eta)/√(1 − gamma) of the true distribution eta: a
+    finer grid brings it as near as wanted. Means are exact on every grid that holds the returns.
 
     Parameters
     ----------

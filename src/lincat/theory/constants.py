@@ -15,8 +15,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
+from lincat._arguments import check_array, check_features, check_gamma
 from lincat._typing import FeatureMatrix, FloatArray
-from lincat._validation import check_array, check_features, check_gamma
 from lincat.core.bellman import bellman_matrix, bellman_target
 from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_theta

@@ -24,8 +24,8 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from lincat import kernels
+from lincat._arguments import check_choice, check_features, check_gamma, check_integer, fail
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
-from lincat._validation import check_choice, check_features, check_gamma, check_integer, fail
 from lincat.core.bellman import bellman_matrix, reward_shifts
 from lincat.core.grid import Grid
 from lincat.processes.expected_bellman import ExpectedBellman

@@ -1,0 +1,1 @@
+"""Environments and recorded episodes of them: sources of steps, policies, rollouts."""

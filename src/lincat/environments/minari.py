@@ -1,0 +1,142 @@
+"""Minari data sets as sources: recorded episodes, with their last observations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lincat._arguments import InvalidInputError, check_integer, fail
+from lincat.data.starts import Starts
+from lincat.data.steps import ObservationSpace, Steps, joined
+from lincat.environments.encoding import Observations
+from lincat.environments.making import one_line, quiet
+
+__all__ = ["MinariSource"]
+
+_BATCH_STEPS = 4096
+
+
+class MinariSource:
+    """The steps of a Minari data set, episode by episode, the same each time.
+
+    Parameters
+    ----------
+    dataset_id : str
+        Such as "D4RL/pen/human-v2". It has to be on this machine: ``minari download`` gets it.
+
+    Examples
+    --------
+    >>> from lincat import MinariSource
+    >>> MinariSource("no/such-v0")
+    Traceback (most recent call last):
+        ...
+    lincat._arguments.InvalidInputError: minari: expected the id of a data set on this machine, ...
+    """
+
+    skipped_rows = 0
+
+    def __init__(self, dataset_id: str) -> None:
+        self.dataset_id = dataset_id
+        self._data = _opened(dataset_id)
+        spec = self._data.env_spec
+        self._observations = Observations(
+            self._data.observation_space, env_name="" if spec is None else spec.name
+        )
+        self.length: int = int(self._data.total_steps)
+        if self.length == 0:
+            raise fail(f"minari {dataset_id}", "at least one step", "an empty data set")
+        self.description = f"Minari {dataset_id}, {self._data.total_episodes:,} episodes"
+        self._starts = Starts()
+
+    @property
+    def space(self) -> ObservationSpace:
+        """What is known of the observations."""
+        return self._observations.space
+
+    @property
+    def starts(self) -> Any:
+        """The first observations of at most 256 of the episodes seen so far."""
+        return self._starts.sample()
+
+    def batches(self, *, skip: int = 0) -> Iterator[Steps]:
+        """Yield the steps after the first ``skip``."""
+        skip = check_integer(skip, "skip", low=0)
+        parts: list[Steps] = []
+        waiting = place = 0
+        for episode in self._episodes():
+            n = len(episode.rewards)
+            first = min(max(skip - place, 0), n)
+            place += n
+            if first == n:
+                continue
+            steps = self._steps(episode, n)
+            if first == 0:
+                self._starts.add(steps.observation[0])
+            parts.append(steps[first:])
+            waiting += n - first
+            if waiting >= _BATCH_STEPS:
+                yield joined(parts)
+                parts, waiting = [], 0
+        if parts:
+            yield joined(parts)
+
+    def _episodes(self) -> Iterator[Any]:
+        """One at a time: a data set may be larger than memory."""
+        for index in self._data.episode_indices:
+            try:
+                with quiet():
+                    episode = next(iter(self._data.iterate_episodes([index])))
+            except Exception as error:
+                raise fail(
+                    f"minari {self.dataset_id}, episode {index}", "readable data", one_line(error)
+                ) from error
+            yield episode
+
+    def _steps(self, episode: Any, n: int) -> Steps:
+        place = f"minari {self.dataset_id}, episode {episode.id}"
+        try:
+            # One observation more than steps: the last one is where the episode came to.
+            rows = self._observations.many(episode.observations, n + 1)
+        except InvalidInputError:
+            raise
+        except Exception as error:
+            raise fail(place, f"{n + 1} observations for {n} steps", one_line(error)) from error
+        found = self._observations.problem(rows)
+        if found is not None:
+            raise fail(f"{place}, step {found[0]}", "a finite observation", found[1])
+        reward = np.asarray(episode.rewards, np.float64)
+        if not np.isfinite(reward).all():
+            t = int(np.argmax(~np.isfinite(reward)))
+            raise fail(f"{place}, step {t}", "a finite reward", reward[t])
+        terminated = np.asarray(episode.terminations, bool)
+        truncated = np.asarray(episode.truncations, bool).copy()
+        truncated[-1] = True  # whatever the record says, the next row does not follow
+        return Steps(rows[:-1], reward, rows[1:], terminated, truncated & ~terminated)
+
+
+def _opened(dataset_id: str) -> Any:
+    try:
+        import minari
+    except ImportError as error:
+        raise fail(
+            "minari", "the package minari", "no such package", "pip install 'lincat[minari]'"
+        ) from error
+    with quiet():
+        try:
+            return minari.load_dataset(dataset_id)
+        except FileNotFoundError as error:
+            raise fail(
+                "minari",
+                "the id of a data set on this machine",
+                repr(dataset_id),
+                f"get it with: minari download {dataset_id}",
+            ) from error
+        except ImportError as error:
+            remedy = "pip install 'lincat[minari]'"
+            raise fail(
+                f"minari {dataset_id}", "its packages installed", one_line(error), remedy
+            ) from error
+        except Exception as error:
+            raise fail("minari", "a data set", f"{dataset_id!r} ({one_line(error)})") from error

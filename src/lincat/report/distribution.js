@@ -1,0 +1,67 @@
+// Measures of one distribution on a grid, by the rules of ReturnDistribution (core/risk.py).
+//
+// A distribution holds the CDF at all K + 1 atoms, increasing in [0, 1], the last one being 1.
+
+const LEVEL_TOLERANCE = 1e-12; // F >= u is tested to this much
+const ATOM_TOLERANCE = 1e-9; // of the spacing: a number so near to an atom counts as that atom
+
+function makeDistribution(grid, cdf, mean) {
+  const F = Float64Array.from([...cdf, 1]);
+  return {low: grid.low, high: grid.high, K: F.length - 1, spacing: (grid.high - grid.low) / (F.length - 1), F, mean};
+}
+
+function atom(distribution, k) {
+  return k === distribution.K ? distribution.high : distribution.low + k * distribution.spacing;
+}
+
+function mass(distribution, k) {
+  return distribution.F[k] - (k ? distribution.F[k - 1] : 0);
+}
+
+// The smallest atom x with F(x) >= q.
+function quantile(distribution, q) {
+  let below = 0, above = distribution.K; // binary search for the first index that reaches the level
+  while (below < above) {
+    const middle = (below + above) >> 1;
+    if (distribution.F[middle] >= q - LEVEL_TOLERANCE) above = middle;
+    else below = middle + 1;
+  }
+  return atom(distribution, below);
+}
+
+// The mean of the worst `level` share of returns; the atom at the quantile is split.
+function cvar(distribution, level) {
+  let total = 0, before = 0;
+  for (let k = 0; k <= distribution.K && before < level; k++) {
+    const reached = Math.min(distribution.F[k], level);
+    total += ((reached - before) / level) * atom(distribution, k);
+    before = reached;
+  }
+  return total;
+}
+
+function std(distribution) {
+  let mean = 0, square = 0;
+  for (let k = 0; k <= distribution.K; k++) mean += mass(distribution, k) * atom(distribution, k);
+  for (let k = 0; k <= distribution.K; k++) square += mass(distribution, k) * (atom(distribution, k) - mean) ** 2;
+  return Math.sqrt(Math.max(square, 0));
+}
+
+// The index of the last atom <= x; -1 below the grid.
+function indexAtOrBelow(distribution, x) {
+  const index = Math.floor((x - distribution.low) / distribution.spacing + ATOM_TOLERANCE);
+  return Math.min(Math.max(index, -1), distribution.K);
+}
+
+// P(G <= x)
+function cdfAt(distribution, x) {
+  const k = indexAtOrBelow(distribution, x);
+  return k < 0 ? 0 : distribution.F[k];
+}
+
+// P(G < threshold)
+function probabilityBelow(distribution, threshold) {
+  const index = Math.ceil((threshold - distribution.low) / distribution.spacing - ATOM_TOLERANCE) - 1;
+  const k = Math.min(Math.max(index, -1), distribution.K);
+  return k < 0 ? 0 : distribution.F[k];
+}

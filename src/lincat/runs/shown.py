@@ -1,0 +1,200 @@
+"""Which states a report shows: the start, and some that stand for all that were seen."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lincat._typing import IntArray
+from lincat.data.steps import Steps
+
+__all__ = ["ShownStates", "choose_states", "start_observations"]
+
+_MOST_STARTS = 256
+_FEWEST_STARTS = 2  # after the first: a single gap does not make episodes
+_MOST_CLUSTERED = 4096
+OTHER = "other states"
+
+
+@dataclass(frozen=True)
+class ShownStates:
+    """Named groups of observations: the distribution of a group is the average over its members.
+
+    Attributes
+    ----------
+    names : list of str
+    members : list of arrays
+        Observations of each group; a single one, but for the start (and for "any state").
+    """
+
+    names: list[str]
+    members: list[Any]
+
+    def observations(self) -> tuple[Any, IntArray]:
+        """Return all members in one array, and the number of the group of each."""
+        sizes = [len(member) for member in self.members]
+        return np.concatenate(self.members), np.repeat(np.arange(len(sizes)), sizes)
+
+    def nearest(self, observations: Any) -> list[str]:
+        """Return for each observation the name of the shown state that stands for it."""
+        single = [i for i, member in enumerate(self.members) if i > 0]
+        if not single:
+            return [self.names[0]] * len(observations)
+        names = [self.names[i] for i in single]
+        shown = np.concatenate([self.members[i] for i in single])
+        if shown.ndim == 1:
+            known = dict(zip(shown.tolist(), names, strict=True))
+            return [known.get(one, OTHER) for one in observations.tolist()]
+        scale = _scale(shown)
+        # |x - c|² without the n x k x m array; x·x is the same for all c. Far from the origin
+        # these sums lose digits, so it is moved.
+        middle = shown.mean(axis=0)
+        points, centres = (observations - middle) / scale, (shown - middle) / scale
+        distance = (centres**2).sum(axis=1) - 2.0 * points @ centres.T
+        return [names[i] for i in distance.argmin(axis=1)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the groups as JSON can hold them."""
+        return {"names": self.names, "members": [_plain(member) for member in self.members]}
+
+    @classmethod
+    def from_dict(cls, content: dict[str, Any]) -> ShownStates:
+        """Restore what :meth:`as_dict` gave."""
+        return cls(content["names"], [_array(member) for member in content["members"]])
+
+
+def start_observations(steps: Steps) -> Any:
+    """Return the first observations of episodes; None where the record does not tell.
+
+    A record without an end of an episode has no starts, and one in which most rows do not follow
+    each other (a shuffled one) does not show them.
+    """
+    ends = steps.terminated | steps.truncated
+    begins = np.flatnonzero(ends[:-1]) + 1
+    if len(begins) < _FEWEST_STARTS or len(begins) > 0.5 * len(steps):
+        return None
+    first = np.concatenate([[0], begins])[:_MOST_STARTS]
+    return steps.observation[first]
+
+
+def choose_states(
+    seen: Any,
+    starts: Any,
+    *,
+    n_states: int,
+    seed: int,
+    labels: Sequence[str] | None = None,
+) -> ShownStates:
+    """Choose the states of a report from the observations of a warm-up.
+
+    The first is the start: the average over the observations with which episodes begin, or, where
+    there are none, over all that were seen. Then come, of ids, the most frequent; of points, those
+    nearest to the centres of clusters, largest cluster first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.runs.shown import choose_states
+    >>> shown = choose_states(np.array([2, 1, 2]), None, n_states=2, seed=0)
+    >>> shown.names
+    ['any state', '2', '1']
+    """
+    rng = np.random.default_rng(seed)
+    if starts is None:
+        take = rng.choice(len(seen), min(len(seen), _MOST_STARTS), replace=False)
+        names, members = ["any state"], [seen[np.sort(take)]]
+    else:
+        names, members = ["start"], [starts[:_MOST_STARTS]]
+    if seen.ndim == 1:
+        common = [one for one, _ in Counter(seen.tolist()).most_common(n_states)]
+        for one in common:
+            names.append(str(one) if labels is None else labels[one])
+            members.append(_one_id(one, seen.dtype))
+        return ShownStates(_distinct(names), members)
+    for point in _cluster_points(seen, n_states, rng):
+        names.append(_point_name(point))
+        members.append(point[None])
+    return ShownStates(_distinct(names), members)
+
+
+def _cluster_points(seen: Any, n_states: int, rng: np.random.Generator) -> list[Any]:
+    """Observations nearest to the centres of clusters."""
+    from scipy.cluster.vq import kmeans2
+
+    take = rng.choice(len(seen), min(len(seen), _MOST_CLUSTERED), replace=False)
+    distinct = np.unique(np.asarray(seen[take], dtype=np.float64), axis=0)
+    if len(distinct) <= n_states:
+        return list(distinct)
+    points = np.asarray(seen[take], dtype=np.float64)
+    scaled = points / _scale(points)
+    first = scaled[_spread_out(scaled, n_states, rng)]
+    with warnings.catch_warnings():
+        # An empty cluster is not worth one: it is left out below.
+        warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
+        centres, label = kmeans2(scaled, first, minit="matrix")
+    order = np.argsort(-np.bincount(label, minlength=n_states), kind="stable")
+    nearest = [
+        int(np.argmin(((scaled - centres[c]) ** 2).sum(axis=1)))
+        for c in order
+        if (label == c).any()
+    ]
+    return [points[i] for i in dict.fromkeys(nearest)]
+
+
+def _spread_out(points: Any, n: int, rng: np.random.Generator) -> list[int]:
+    """k-means++: each next point with probability as its squared distance to those chosen."""
+    chosen = [int(rng.integers(len(points)))]
+    distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)
+    while len(chosen) < n and distance.sum() > 0.0:
+        chosen.append(int(rng.choice(len(points), p=distance / distance.sum())))
+        distance = np.minimum(distance, ((points - points[chosen[-1]]) ** 2).sum(axis=1))
+    return chosen
+
+
+def _scale(points: Any) -> Any:
+    deviation = np.asarray(points, dtype=np.float64).std(axis=0)
+    return np.where(deviation > 0.0, deviation, 1.0)
+
+
+def _point_name(point: Any) -> str:
+    shown = [f"{x:.3g}" for x in point[:4]]
+    return f"({', '.join([*shown, *(['…'] if len(point) > 4 else [])])})"
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Names that are taken get a number: points look alike when rounded, an id may be "start"."""
+    taken = {OTHER, "all"}  # what groups of states are called elsewhere
+    result = []
+    for name in names:
+        numbered = (f"{name} #{i}" for i in itertools.count(2))
+        result.append(next(x for x in itertools.chain([name], numbered) if x not in taken))
+        taken.add(result[-1])
+    return result
+
+
+def _one_id(one: Any, dtype: Any) -> Any:
+    array = np.empty(1, dtype=dtype)
+    array[0] = one
+    return array
+
+
+def _plain(member: Any) -> Any:
+    kind = "points" if member.ndim == 2 else ("numbers" if member.dtype != object else "ids")
+    return {kind: member.tolist()}
+
+
+def _array(content: dict[str, Any]) -> Any:
+    ((kind, values),) = content.items()
+    if kind == "points":
+        return np.array(values, dtype=np.float64)
+    if kind == "numbers":
+        return np.array(values, dtype=np.int64)
+    array = np.empty(len(values), dtype=object)
+    array[:] = [tuple(one) if isinstance(one, list) else one for one in values]
+    return array

@@ -1,0 +1,129 @@
+"""Checking what was learned: against rollouts, against what was held out, or exactly."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lincat._arguments import fail
+from lincat.data.steps import Steps
+from lincat.environments.gym import GymSource
+from lincat.environments.rollouts import rollouts
+from lincat.features.tabular import Tabular
+from lincat.inference.results import Validation
+from lincat.inference.returns import returns_to_go
+from lincat.inference.validation import validate
+from lincat.processes.problem import Problem
+from lincat.runs.config import EvaluationConfig
+from lincat.runs.model import Model
+from lincat.runs.shown import ShownStates
+from lincat.runs.sources import Opened
+from lincat.solvers.returns import true_returns
+
+__all__ = ["check_model", "held_out_rows"]
+
+# Of a return whose record breaks off, at most this much of what would follow may be missing.
+_TOLERANCE = 1e-3
+# Rollouts from one state: enough to see its own distribution.
+_PER_STATE = 200
+
+
+def held_out_rows(n: int, opened: Opened) -> int:
+    """Return how many of the last steps to keep from the learner, for n returns to be known."""
+    if n == 0 or not opened.is_recorded:
+        return 0
+    return n + (math.ceil(math.log(_TOLERANCE) / math.log(opened.gamma)) if opened.gamma else 1)
+
+
+def check_model(
+    model: Model, shown: ShownStates, opened: Opened, config: EvaluationConfig, held: Steps | None
+) -> tuple[str, Validation] | None:
+    """Return with what the model was compared, in words, and how it did."""
+    if config.validate == 0:
+        return None
+    if opened.problem is not None:
+        return _exactly(model, opened.problem)
+    if isinstance(opened.source, GymSource):
+        return _by_rollouts(model, shown, opened.source, opened.gamma, config)
+    return None if held is None else _by_held_out(model, shown, held, opened.gamma, config)
+
+
+def _exactly(model: Model, problem: Problem) -> tuple[str, Validation]:
+    states = np.arange(problem.process.n_states)
+    distribution = model.predict(states)
+    truth = true_returns(problem.process, problem.gamma, distribution.grid)
+    # States count as often as they are visited; those that never are say nothing.
+    visits = problem.process.stationary_distribution(allow_periodic=True)
+    seen = visits > 0.0
+    result = validate(
+        distribution[seen],
+        distribution.grid.atoms,
+        weights=visits[seen, None] * np.maximum(truth.pmf[seen], 0.0),
+        groups=[problem.state_names[s] for s in states[seen]] if seen.sum() <= 24 else None,
+    )
+    return f"the exact answer for {int(seen.sum())} states", result
+
+
+def _by_rollouts(
+    model: Model, shown: ShownStates, source: GymSource, gamma: float, config: EvaluationConfig
+) -> tuple[str, Validation]:
+    per_state = min(_PER_STATE, max(1, math.isqrt(config.validate)))
+    found = rollouts(
+        source.environment,
+        config.policy,
+        gamma=gamma,
+        n_states=max(1, config.validate // per_state),
+        per_state=per_state,
+        seed=config.seed,
+        env_options=config.env_options,
+        trust_pickle=config.trust_pickle,
+    )
+    result = validate(
+        model.predict(found.observation), found.returns, groups=shown.nearest(found.observation)
+    )
+    return found.method, result
+
+
+def _by_held_out(
+    model: Model, shown: ShownStates, held: Steps, gamma: float, config: EvaluationConfig
+) -> tuple[str, Validation]:
+    returns, usable = returns_to_go(
+        held.reward,
+        held.terminated,
+        held.truncated,
+        gamma,
+        discount=held.discount,
+        tolerance=_TOLERANCE,
+    )
+    chosen = np.flatnonzero(usable)[: config.validate]
+    known = _known(model, held.observation[chosen])
+    new, chosen = int((~known).sum()), chosen[known]
+    if len(chosen) == 0:
+        reason = "all of states never seen before" if new else "their record breaks off too early"
+        raise fail(
+            "validate",
+            "held-out steps whose returns are known",
+            f"none among the last {len(held)}, {reason}",
+            "hold out more, or leave validation out",
+        )
+    ends = held.terminated | held.truncated
+    trajectory = np.concatenate([[0], np.cumsum(ends)[:-1]])
+    observations = held.observation[chosen]
+    result = validate(
+        model.predict(observations),
+        returns[chosen],
+        groups=shown.nearest(observations),
+        blocks=trajectory[chosen].tolist(),
+    )
+    left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
+    return f"{len(chosen):,} returns after those learned from, held out{left_out}", result
+
+
+def _known(model: Model, observations: Any) -> Any:
+    """Return for which observations there is a prediction: a table has none for new ids."""
+    if not isinstance(model.features, Tabular):
+        return np.ones(len(observations), dtype=bool)
+    ids = set(model.features.ids_)
+    return np.array([one in ids for one in observations.tolist()], dtype=bool)

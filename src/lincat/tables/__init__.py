@@ -1,0 +1,1 @@
+"""Logs: tables in files and streams, read row by row into steps."""

@@ -1,0 +1,319 @@
+"""Recorded steps in files: Parquet, CSV, JSON lines, Arrow, and standard input."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lincat._arguments import check_choice, check_integer, fail
+from lincat._typing import BoolArray, IntArray
+from lincat.data.steps import ObservationSpace, Steps
+from lincat.tables.columns import Columns, find_columns
+from lincat.tables.episodes import EpisodeRows, TransitionRows
+from lincat.tables.readers import (
+    FORMATS,
+    STDIN,
+    Chunk,
+    Table,
+    format_of,
+    name_of,
+    open_table,
+    reading,
+)
+from lincat.tables.rows import Layout, Rows, check_types, checked_rows, find_layout
+
+__all__ = ["FileSource", "find_files"]
+
+# Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
+# may have large observations.
+_FIRST_ROWS, _FIRST_TYPED_ROWS = 1024, 64
+_LARGEST_BATCH = 1 << 23  # bytes of observations: less rows at a time where these are large
+
+
+class FileSource:
+    r"""Steps from files, in bounded memory; each call of ``batches`` gives the same.
+
+    A row is either a *transition* (observation, reward, next observation, terminated), or, without
+    a column for next observations, a row of an *episode* (episode, step, observation, reward),
+    whose next observation is in the next row. The rows of an episode are together and in order of
+    their steps. The reward of a row is the one for leaving its observation. Transitions without a
+    terminated column never end an episode.
+
+    The last row of an episode needs no next observation if the episode has terminated; otherwise it
+    only serves as the next observation of the row before, which is marked truncated, and its reward
+    is not used. A terminated column says which it is, and without one ``episode_end``; a truncated
+    column may say more. Rows without an episode column are one trajectory, broken where the step
+    does not count on and at the end of each file. (After a terminated step ``next_observation`` is
+    that of whatever row comes next; no learner looks at it.)
+
+    Parameters
+    ----------
+    paths : str, Path, or a sequence of them
+        Files, or folders whose files are read in order of their names; ``"-"`` is standard input,
+        which can be read once.
+    columns : Columns, optional
+        Which column holds what; by default found by their names.
+    format : "parquet", "csv", "jsonl" or "arrow", optional
+        By default as the files' names end. Standard input needs it.
+    on_bad_rows : "stop" or "skip"
+        What to do about rows with missing cells, NaN, infinities, texts for numbers and the like:
+        an error that names file, row and column, or leaving them out and counting them. Where a row
+        was left out the record breaks off. Rows in the wrong order are always an error.
+    episode_end : "terminated" or "truncated"
+        What the last row of an episode means in a table without a terminated column.
+    batch_rows : int
+        Rows read at a time.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lincat.tables.file_source import FileSource
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = file.write_text("episode,step,state,reward\n7,0,a,1\n7,1,b,2\n8,0,a,3\n")
+    >>> for steps in FileSource(file).batches():
+    ...     print(steps.observation, steps.reward, steps.next_observation, steps.terminated)
+    ['a' 'b'] [1. 2.] ['b' 'a'] [False  True]
+    ['a'] [3.] ['a'] [ True]
+    """
+
+    def __init__(
+        self,
+        paths: str | Path | Sequence[str | Path],
+        *,
+        columns: Columns | None = None,
+        format: str | None = None,
+        on_bad_rows: str = "stop",
+        episode_end: str = "terminated",
+        batch_rows: int = 65536,
+    ) -> None:
+        self._columns = Columns() if columns is None else columns
+        self._stop = check_choice(on_bad_rows, "on_bad_rows", ("stop", "skip")) == "stop"
+        self._episode_end = check_choice(episode_end, "episode_end", ("terminated", "truncated"))
+        self._files = find_files(paths, format)
+        self._format = format_of(self._files[0], format)
+        self._skipped = 0
+        self._row_counts: dict[str, int] = {}
+        self._input: Iterator[Chunk] | None = None
+        self._layout = self._find_layout(check_integer(batch_rows, "batch_rows", low=1))
+        # next_observation doubles the room that a row takes
+        row_bytes = (
+            8 * len(self._layout.names) * (2 if self._layout.columns.next_observation else 1)
+        )
+        self._rows = max(1, min(batch_rows, _LARGEST_BATCH // row_bytes))
+
+    @property
+    def description(self) -> str:
+        """The file, or how many of them."""
+        if len(self._files) == 1:
+            return name_of(self._files[0])
+        return f"{len(self._files)} {self._format} files, {self._files[0]} to {self._files[-1]}"
+
+    @property
+    def space(self) -> ObservationSpace:
+        """The names of the observations' columns; files do not tell more."""
+        return ObservationSpace(self._layout.names)
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows in all files, where the format tells (Parquet)."""
+        if self._format != "parquet":
+            return None
+        return sum(map(self._rows_in, self._files))
+
+    @property
+    def length(self) -> int | None:
+        """The number of steps: known for Parquet files of transitions, if bad rows stop."""
+        if self._layout.columns.next_observation is None or not self._stop:
+            return None
+        return self.n_rows
+
+    @property
+    def skipped_rows(self) -> int:
+        """How many bad rows the last call of ``batches`` has left out so far."""
+        return self._skipped
+
+    def batches(self, *, skip: int = 0) -> Iterator[Steps]:
+        """Yield the steps after the first ``skip``."""
+        skip = left = check_integer(skip, "skip", low=0)
+        self._skipped = 0
+        seen = 0
+        # Every row is a step, and none can be missing: no need to read those that are skipped.
+        by_row = self.length is not None
+        for steps in self._steps(skip if by_row else 0):
+            seen += len(steps)
+            left = 0 if by_row else left
+            if left < len(steps):
+                yield steps[left:]
+            left = max(0, left - len(steps))
+        if not seen and not skip:
+            got = f"none ({self._skipped} bad rows)" if self._skipped else "none"
+            raise fail(self.description, "rows that make at least one step", got)
+
+    def _steps(self, skip_rows: int) -> Iterator[Steps]:
+        """Yield steps in the order of the rows."""
+        form: Any = TransitionRows()
+        if self._layout.columns.next_observation is None:
+            form = EpisodeRows(self._episode_end, stop=self._stop)
+        gap = False
+        for path in self._files:
+            last = read = None
+            new_file = True
+            for chunk in self._chunks(path, skip_rows):
+                rows = self._checked(chunk, path)
+                read = chunk.stop - 1
+                last = chunk.first - 1 if last is None else last
+                if rows is not None and len(rows):
+                    rows = replace(rows, gap=_gaps(rows.numbers, last, gap))
+                    steps = form.add(rows, new_file=new_file)
+                    last, gap, new_file = int(rows.numbers[-1]), False, False
+                    if steps is not None and len(steps):
+                        yield steps
+            gap |= read != last
+            if skip_rows:
+                skip_rows = max(0, skip_rows - self._rows_in(path))
+        yield from form.finish(gap=gap)
+
+    def _checked(self, chunk: Chunk, path: str) -> Rows | None:
+        self._skipped += chunk.stop - chunk.first - chunk.n_rows
+        if not chunk.n_rows:
+            return None
+        rows, bad = checked_rows(
+            chunk,
+            self._layout,
+            name_of(path),
+            stop=self._stop,
+            with_room=self._layout.columns.next_observation is None,
+        )
+        self._skipped += bad
+        return rows
+
+    def _chunks(self, path: str, skip: int) -> Iterator[Chunk]:
+        if path == STDIN:
+            if self._input is None:
+                raise fail("standard input", "a single pass", "another one", "save it to a file")
+            chunks, self._input = self._input, None
+            yield from chunks
+            return
+        if skip and skip >= self._rows_in(path):
+            return
+        table = self._open(path)
+        try:
+            self._found_in(table, path)
+            first = True
+            for chunk in table.chunks(self._layout.columns.needed, self._rows, skip):
+                if first and table.typed and chunk.n_rows:
+                    check_types(self._layout, chunk, path)
+                    first = False
+                if chunk.stop > skip + 1:
+                    yield _tail(chunk, skip + 1 - chunk.first)
+        finally:
+            table.close()
+
+    def _open(self, path: str) -> Table:
+        return open_table(path, self._format, stop=self._stop)
+
+    def _rows_in(self, path: str) -> int:
+        """Return what a Parquet file says; it is asked once."""
+        if path not in self._row_counts:
+            table = self._open(path)
+            self._row_counts[path] = table.n_rows or 0
+            table.close()
+        return self._row_counts[path]
+
+    def _found_in(self, table: Table, path: str) -> None:
+        """Refuse a file with other columns than the first."""
+        found = find_columns(self._columns, table.names, name_of(path))
+        have = self._layout.columns
+        if replace(found, step=None) != replace(have, step=None):
+            other = [
+                x
+                for x in (*found.needed, *have.needed)
+                if (x in found.needed) != (x in have.needed)
+            ]
+            raise fail(path, f"the columns of {self._files[0]}", f"a difference in {other[0]!r}")
+
+    def _find_layout(self, batch_rows: int) -> Layout:
+        """Look at the first rows, of the first file that has any."""
+        for path in self._files:
+            table = self._open(path)
+            found = find_columns(self._columns, table.names, name_of(path))
+            rows = _FIRST_TYPED_ROWS if table.typed else _FIRST_ROWS
+            rows = batch_rows if path == STDIN else rows
+            chunks = table.chunks(found.needed, rows)
+            for chunk in chunks:
+                if chunk.n_rows:
+                    layout = find_layout(
+                        found, self._columns, chunk, name_of(path), typed=table.typed
+                    )
+                    if table.typed:
+                        check_types(layout, chunk, name_of(path))
+                    if path == STDIN:
+                        self._input = itertools.chain([chunk], chunks)
+                    else:
+                        table.close()
+                    return layout
+        raise fail(self.description, "rows", "none")
+
+
+def _gaps(numbers: IntArray, last: int, gap: bool) -> BoolArray | None:
+    """Return before which rows others are missing; None if there are none."""
+    if not gap and numbers[-1] - last == len(numbers):
+        return None
+    gaps: BoolArray = np.diff(numbers, prepend=last) != 1
+    gaps[0] |= gap
+    return gaps
+
+
+def _tail(chunk: Chunk, start: int) -> Chunk:
+    """Leave out rows at the beginning; only typed tables are entered in the middle."""
+    if start <= 0:
+        return chunk
+    columns = {name: values.slice(start) for name, values in chunk.columns.items()}
+    return Chunk(columns, chunk.n_rows - start, chunk.first + start, chunk.stop)
+
+
+def find_files(paths: str | Path | Sequence[str | Path], format: str | None) -> list[str]:
+    """Return the files that the given paths stand for: all of one format, in order.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lincat.tables.file_source import find_files
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name in ("b.csv", "a.csv", "_SUCCESS"):
+    ...     _ = (folder / name).write_text("")
+    >>> [pathlib.Path(file).name for file in find_files(folder, None)]
+    ['a.csv', 'b.csv']
+    """
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not given:
+        raise fail("paths", "at least one file", "none")
+    files: list[str] = []
+    for path in map(str, given):
+        if path == STDIN and len(given) > 1:
+            raise fail("paths", "standard input alone, or files", f"{len(given)} paths")
+        files += _in_folder(path, format) if path != STDIN and Path(path).is_dir() else [path]
+    kinds = {format_of(file, format): file for file in files}
+    if len(kinds) > 1:
+        raise fail("paths", "files of one format", ", ".join(kinds.values()))
+    return files
+
+
+def _in_folder(folder: str, format: str | None) -> list[str]:
+    endings = FORMATS.get(format or "", tuple(x for known in FORMATS.values() for x in known))
+    with reading(folder, "folder"):
+        files = sorted(
+            str(path)
+            for path in Path(folder).iterdir()
+            if path.is_file()
+            and not path.name.startswith((".", "_"))  # marks that other programs leave
+            and path.name.lower().endswith(endings)
+        )
+    if not files:
+        raise fail(folder, "a folder with data files", f"no file {', '.join(endings)} in it")
+    return files

@@ -1,0 +1,293 @@
+"""Tables in files as chunks of columns with row numbers, whatever their format.
+
+A reader knows the names of a table's columns, and yields :class:`Chunk` after chunk of those asked
+for, as they are in the file: what they mean is decided elsewhere. This file holds the binary
+formats, Parquet and Arrow; ``text.py`` holds CSV and JSON lines.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from lincat._arguments import InvalidInputError, fail
+from lincat._typing import IntArray
+
+__all__ = [
+    "FORMATS",
+    "STDIN",
+    "Chunk",
+    "Table",
+    "check_file",
+    "format_of",
+    "input_bytes",
+    "name_of",
+    "numbers_without",
+    "open_table",
+    "reading",
+    "standard_input",
+]
+
+STDIN = "-"
+FORMATS = {
+    "parquet": (".parquet", ".pq", ".parq"),
+    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
+    "jsonl": (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
+    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
+}
+# Bytes of a column of a row group read ahead. Without a limit the reader loads the whole column of
+# a row group, and a file may be a single row group.
+_READ_AHEAD = 1 << 16
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some consecutive rows of a table.
+
+    Attributes
+    ----------
+    columns : dict
+        An Arrow array, or a list of Python values, for each column asked for (and maybe others).
+    n_rows : int
+    first : int
+        Number of the first row, counted from 1 without a header.
+    stop : int
+        Number of the row after the last one that was read, usable or not.
+    numbers : array of shape (n_rows,), or None
+        The rows' numbers where some that could not be parsed are missing.
+    """
+
+    columns: dict[str, Any]
+    n_rows: int
+    first: int
+    stop: int
+    numbers: IntArray | None = None
+
+
+class Table(Protocol):
+    """A table that is open for reading."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the columns."""
+
+    @property
+    def typed(self) -> bool:
+        """Whether the file says of what type a column is."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, where the file tells."""
+
+    def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
+        """Yield chunks of about ``rows`` rows after the first ``skip``. Some go through only once.
+
+        A reader may pass over less than ``skip`` rows: the chunks say where they are.
+        """
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+def format_of(path: str, given: str | None) -> str:
+    """Return the format of a file: as given, or by its name."""
+    if given is not None:
+        if given not in FORMATS:
+            raise fail("format", f"one of {', '.join(FORMATS)}", repr(given))
+        return given
+    for name, endings in FORMATS.items():
+        if path.lower().endswith(endings):
+            return name
+    known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    got = "no format" if path == STDIN else "a name that does not tell"
+    raise fail(name_of(path), f"a file {known}", got, f"name the format: {', '.join(FORMATS)}")
+
+
+def open_table(path: str, kind: str, *, stop: bool) -> Table:
+    """Open a file of a known format; with ``stop`` a row that cannot be parsed is an error."""
+    if kind == "parquet":
+        return _ParquetTable(path)
+    if kind == "arrow":
+        return _ArrowTable(path)
+    from lincat.tables.text import CsvTable, JsonTable
+
+    return (CsvTable if kind == "csv" else JsonTable)(path, stop=stop)
+
+
+def name_of(path: str) -> str:
+    """Return how a path is called in messages."""
+    return "standard input" if path == STDIN else path
+
+
+@contextmanager
+def reading(path: str, what: str) -> Iterator[None]:
+    """Turn whatever goes wrong while a file is read into one line."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except OSError as error:
+        reason = error.strerror or _line(error)
+        expected = "a readable file" if error.strerror else f"a readable {what}"
+        raise fail(name_of(path), expected, reason) from None
+    except (pa.ArrowException, ValueError, UnicodeError) as error:
+        raise fail(name_of(path), f"a readable {what}", _line(error)) from None
+
+
+# Who reads standard input, and has not seen its end: Python cannot exit while such a read waits.
+standard_input: set[Any] = set()
+
+
+def input_bytes(path: str) -> Any:
+    """Open a file, or standard input, as a stream of bytes; .gz is unpacked."""
+    import pyarrow as pa
+
+    if path != STDIN:
+        check_file(path)
+        return pa.input_stream(path)
+    return _Live()
+
+
+class _Live:
+    """Standard input as it comes: a read gives what is there, and waits for no more."""
+
+    def __init__(self) -> None:
+        standard_input.add(self)
+
+    def read(self, n: int = -1) -> bytes:
+        stream: Any = sys.stdin.buffer  # buffered, so that it has read1
+        content: bytes = stream.read() if n < 0 else stream.read1(n)
+        if not content or n < 0:
+            standard_input.discard(self)
+        return content
+
+
+def check_file(path: str) -> None:
+    """Refuse what is not a file, with the words of the operating system."""
+    with open(path, "rb"):
+        pass
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+class _ParquetTable:
+    n_rows: int
+    typed = True
+
+    def __init__(self, path: str) -> None:
+        import pyarrow.parquet as pq
+
+        if path == STDIN:
+            raise fail(
+                name_of(path), "a stream", "Parquet, which is read from its end", "save it first"
+            )
+        self._path = path
+        with reading(path, "Parquet file"):
+            check_file(path)
+            if Path(path).stat().st_size == 0:
+                raise fail(path, "a Parquet file", "an empty file")
+            self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
+            self.names = list(self._file.schema_arrow.names)
+            self.n_rows = self._file.metadata.num_rows
+
+    def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
+        metadata = self._file.metadata
+        at, group = 0, 0
+        while group < metadata.num_row_groups and skip >= at + metadata.row_group(group).num_rows:
+            at += metadata.row_group(group).num_rows
+            group += 1
+        groups = list(range(group, metadata.num_row_groups))
+        with reading(self._path, "Parquet file"):
+            # Threads of Arrow's own would take the core on which the learner runs.
+            for batch in self._file.iter_batches(rows, groups, list(needed), use_threads=False):
+                batch.validate(full=True)  # that texts are texts
+                yield _arrow_chunk(batch, at)
+                at += len(batch)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _ArrowTable:
+    n_rows = None
+    typed = True
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        with reading(path, "Arrow file or stream"):
+            self._input = _open_arrow(path)
+            self._reader = self._open(None)
+            self.names = list(self._reader.schema.names)
+
+    def _open(self, fields: list[int] | None) -> Any:
+        import pyarrow as pa
+
+        options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=fields)
+        if self._path != STDIN:
+            self._input.seek(0)
+            if self._input.read(6) == b"ARROW1":
+                return pa.ipc.open_file(self._input, options=options)
+            self._input.seek(0)
+        return pa.ipc.open_stream(self._input, options=options)
+
+    def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
+        at = 0
+        with reading(self._path, "Arrow file or stream"):
+            reader = self._reader
+            if self._path != STDIN:
+                reader = self._open([self.names.index(name) for name in needed])
+            for batch in _arrow_batches(reader):
+                batch.validate(full=True)  # before it is cut: a damaged one would end the process
+                for start in range(0, len(batch), rows):
+                    piece = batch.slice(start, rows)
+                    yield _arrow_chunk(piece, at)
+                    at += len(piece)
+
+    def close(self) -> None:
+        self._input.close()
+
+
+def _open_arrow(path: str) -> Any:
+    import pyarrow as pa
+
+    if path == STDIN:
+        peek = getattr(sys.stdin.buffer, "peek", None)
+        if peek is not None and peek(6).startswith(b"ARROW1"):
+            got = "an Arrow file, which is read from its end"
+            raise fail(name_of(path), "an Arrow stream", got, "save it first")
+        stream = pa.PythonFile(sys.stdin.buffer, mode="r")
+        standard_input.add(stream)
+        return stream
+    check_file(path)
+    if Path(path).stat().st_size == 0:
+        raise fail(path, "an Arrow file or stream", "an empty file")
+    return pa.OSFile(path)
+
+
+def _arrow_batches(reader: Any) -> Iterator[Any]:
+    if hasattr(reader, "num_record_batches"):
+        for i in range(reader.num_record_batches):
+            yield reader.get_batch(i)
+    else:
+        yield from reader
+
+
+def _arrow_chunk(batch: Any, at: int) -> Chunk:
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return Chunk(columns, len(batch), at + 1, at + len(batch) + 1)
+
+
+def numbers_without(first: int, n: int, lost: list[int]) -> IntArray:
+    """Return the numbers of n rows from ``first`` on, when the numbers in ``lost`` are missing."""
+    candidates = np.arange(first, first + n + len(lost))
+    return candidates[~np.isin(candidates, lost)][:n]

@@ -1,0 +1,259 @@
+"""CSV and JSON lines as chunks of columns.
+
+Texts have no types, and a bad cell should cost one row and be named. So CSV cells are read as text,
+and JSON values as they come; they become numbers where they are checked.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from bisect import insort
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from lincat._arguments import InvalidInputError, fail
+from lincat._typing import IntArray
+from lincat.tables.readers import Chunk, input_bytes, name_of, numbers_without, reading
+
+__all__ = ["CsvTable", "JsonTable", "bad_row"]
+
+_BLOCK = 1 << 20  # bytes read at a time
+_LONGEST_LINE = 1 << 26
+
+
+def bad_row(path: str, row: int | str, expected: str, got: str) -> InvalidInputError:
+    """Return the error for a row that cannot be used."""
+    remedy = "fix it, or leave such rows out (on_bad_rows = skip)"
+    return fail(f"{name_of(path)}, row {row}", expected, got, remedy)
+
+
+class CsvTable:
+    """A CSV file with a header; the separator is a comma, semicolon or tab, as in the header."""
+
+    n_rows = None
+    typed = False
+
+    def __init__(self, path: str, *, stop: bool) -> None:
+        self._path, self._stop = path, stop
+        self._lost: list[int] = []
+        self._error: Exception | None = None
+        with reading(path, "CSV file"):
+            self._input = input_bytes(path)
+            head = _first_line(self._input, path)
+        line, self._rest = head
+        try:
+            header = line.decode("utf-8-sig").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise fail(name_of(path), "text in UTF-8", "other bytes in the header") from None
+        self._delimiter = max(",;\t", key=header.count)
+        self.names = [x.strip() for x in next(csv.reader([header], delimiter=self._delimiter), [])]
+        if not any(self.names):
+            raise fail(name_of(path), "a CSV file with a header", "an empty file")
+
+    def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
+        """Yield chunks of texts."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        if not self._rest and not (more := self._input.read(_BLOCK)):
+            return  # Arrow calls a table without rows an error
+        elif not self._rest:
+            self._rest = more
+        at = 1
+        with reading(self._path, "CSV file"):
+            reader = arrow_csv.open_csv(
+                pa.PythonFile(_Rest(self._rest, self._input), mode="r"),
+                read_options=arrow_csv.ReadOptions(
+                    column_names=self.names, use_threads=False, block_size=_BLOCK
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self._delimiter, invalid_row_handler=self._on_lost
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    include_columns=list(needed),
+                    column_types=dict.fromkeys(needed, pa.string()),
+                    strings_can_be_null=False,
+                ),
+            )
+            for batch in reader:
+                for start in range(0, len(batch), rows):
+                    piece = batch.slice(start, rows)
+                    columns = {name: piece.column(name) for name in needed}
+                    chunk = self._numbered(columns, len(piece), at)
+                    yield chunk
+                    at = chunk.stop
+        if self._lost:
+            yield self._numbered({}, 0, at)
+
+    def _on_lost(self, row: Any) -> str:
+        if self._stop:
+            got = f"{row.actual_columns}: {row.text[:60]!r}"
+            error = bad_row(self._path, row.number, f"{row.expected_columns} cells", got)
+            self._error = self._error or error
+        insort(self._lost, row.number)
+        return "skip"
+
+    def _numbered(self, columns: dict[str, Any], n: int, at: int) -> Chunk:
+        """Give rows their numbers: Arrow's batches do not show where it left rows out."""
+        if not self._lost:
+            return Chunk(columns, n, at, at + n)
+        if self._error is not None:
+            raise self._error
+        numbers = numbers_without(at, n, self._lost)
+        stop = int(numbers[-1]) + 1 if n else self._lost[-1] + 1
+        self._lost = [row for row in self._lost if row >= stop]
+        return Chunk(columns, n, at, stop, numbers)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._input.close()
+
+
+class JsonTable:
+    """JSON lines: an object in each line, with the same keys. Empty lines are passed over."""
+
+    n_rows = None
+    typed = False
+
+    def __init__(self, path: str, *, stop: bool) -> None:
+        self._path, self._stop = path, stop
+        with reading(path, "file of JSON lines"):
+            self._input = input_bytes(path)
+            first = self._first_object()
+        self.names = list(first)
+
+    def _first_object(self) -> dict[str, Any]:
+        """Return the first line that can be used; what was read stays in _head and _rest."""
+        self._head = self._rest = b""
+        while True:
+            line, self._rest = _first_line(self._input, self._path, self._rest)
+            self._head += line
+            _check_length(self._head, self._path)
+            if not line:
+                raise fail(
+                    name_of(self._path),
+                    "JSON lines",
+                    "no object" if self._head else "an empty file",
+                )
+            if not line.strip():
+                continue
+            try:
+                first = msgspec.json.decode(line)
+            except (msgspec.DecodeError, UnicodeError):
+                first = None
+            if isinstance(first, dict):
+                return first
+            if self._stop:
+                shown = repr(line.strip()[:60].decode(errors="replace"))
+                raise bad_row(self._path, 1, "a JSON object that names the columns", shown)
+
+    def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
+        """Yield chunks of lists of Python values; None where a line has no such key."""
+        fields = [(f"c{i}", Any, None) for i in range(len(needed))]
+        names = {f"c{i}": name for i, name in enumerate(needed)}
+        row_type = msgspec.defstruct("Row", fields, rename=names, gc=False)
+        decoder = msgspec.json.Decoder(row_type)
+        at = 1
+        with reading(self._path, "file of JSON lines"):
+            for lines in _blocks(self._head, self._rest, self._input, self._path):
+                for start in range(0, len(lines), rows):
+                    chunk = self._decode(lines[start : start + rows], decoder, needed, at)
+                    yield chunk
+                    at = chunk.stop
+
+    def _decode(self, lines: list[bytes], decoder: Any, needed: Sequence[str], at: int) -> Chunk:
+        numbers: IntArray | None = None
+        try:
+            values = [decoder.decode(line) for line in lines]
+        except (msgspec.DecodeError, UnicodeError):
+            values, numbers = self._decode_one_by_one(lines, decoder, at)
+        cells = zip(*map(msgspec.structs.astuple, values), strict=True)
+        columns = dict(zip(needed, map(list, cells), strict=True)) if values else {}
+        return Chunk(columns, len(values), at, at + len(lines), numbers)
+
+    def _decode_one_by_one(
+        self, lines: list[bytes], decoder: Any, at: int
+    ) -> tuple[list[Any], IntArray]:
+        values, numbers = [], []
+        for row, line in enumerate(lines, at):
+            try:
+                values.append(decoder.decode(line))
+                numbers.append(row)
+            except (msgspec.DecodeError, UnicodeError) as error:
+                if self._stop:
+                    shown = f"{line[:60].decode(errors='replace')!r} ({error})"
+                    raise bad_row(self._path, row, "a JSON object", shown) from None
+        return values, np.array(numbers, dtype=np.int64)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._input.close()
+
+
+class _Rest:
+    """What is left of a stream after its beginning was read, for Arrow to read on.
+
+    Bytes that are no UTF-8 become U+FFFD, which no number has and no text may have: so they are bad
+    cells, and not an error without a row.
+    """
+
+    closed = False
+
+    def __init__(self, rest: bytes, stream: Any) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest, self._stream = self._decoder.decode(rest).encode(), stream
+
+    def read(self, n: int = -1) -> bytes:
+        more = True
+        while not self._rest and more:
+            piece = self._stream.read(_BLOCK if n < 0 else n)
+            more = bool(piece)
+            self._rest = self._decoder.decode(piece, not more).encode()
+        n = len(self._rest) if n < 0 else n
+        piece, self._rest = self._rest[:n], self._rest[n:]
+        return piece
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def _first_line(stream: Any, path: str, rest: bytes = b"") -> tuple[bytes, bytes]:
+    """Return the next line of a stream and what was read beyond it."""
+    while b"\n" not in rest:
+        more = stream.read(_BLOCK)
+        if not more:
+            return rest, b""
+        rest += more
+        _check_length(rest, path)
+    end = rest.index(b"\n") + 1
+    return rest[:end], rest[end:]
+
+
+def _blocks(head: bytes, rest: bytes, stream: Any, path: str) -> Iterator[list[bytes]]:
+    """Yield the lines of a stream, a block of them at a time, without their ends."""
+    pending = head + rest
+    while True:
+        more = stream.read(_BLOCK)
+        if not more:
+            break
+        pending += more
+        end = pending.rfind(b"\n") + 1
+        if end:
+            yield _lines(pending[:end])
+            pending = pending[end:]
+        _check_length(pending, path)
+    if pending:
+        yield _lines(pending)
+
+
+def _lines(block: bytes) -> list[bytes]:
+    return [line for line in block.split(b"\n") if line and not line.isspace()]
+
+
+def _check_length(line: bytes, path: str) -> None:
+    if len(line) > _LONGEST_LINE:
+        raise fail(name_of(path), f"lines of less than {_LONGEST_LINE} bytes", "a longer one")

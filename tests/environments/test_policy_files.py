@@ -1,0 +1,130 @@
+import json
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+from lincat import InvalidInputError
+from lincat.data.steps import joined
+from lincat.environments.gym import GymSource
+from lincat.environments.policies import policy_from
+from lincat.environments.policy_files import Table, Trained
+
+CARTPOLE = (spaces.Box(-5, 5, (4,)), spaces.Discrete(2))
+LAKE = (spaces.Discrete(3), spaces.Discrete(2))
+SHIFTED = (spaces.Discrete(3, start=10), spaces.Discrete(2, start=5))
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npy"])
+def test_tables_of_actions_and_probabilities(tmp_path, suffix):
+    def save(values):
+        path = tmp_path / f"table{suffix}"
+        if suffix == ".npy":
+            np.save(path, np.array(values))
+        else:
+            path.write_text(json.dumps(values))
+        return str(path)
+
+    policy = policy_from(save([5, 6, 5]), *SHIFTED)
+    assert isinstance(policy, Table)
+    assert policy.description == f"table table{suffix}"
+    assert [policy.act(s) for s in (10, 11, 12)] == [5, 6, 5]
+    np.testing.assert_array_equal(policy.act_many(np.array([12, 11]), 2), [5, 6])
+
+    chance = [[0.0, 1.0], [1.0, 0.0], [0.3, 0.7]]
+    policy = policy_from(save(chance), *SHIFTED)
+    drawn = policy.act_many(np.repeat([10, 11, 12], 4000), 12000).reshape(3, -1) - 5
+    np.testing.assert_allclose(drawn.mean(axis=1), [1.0, 0.0, 0.7], atol=0.03)
+    assert drawn[0].min() == 1
+    assert drawn[1].max() == 0
+    one = np.mean([policy.act(12) - 5 for _ in range(4000)])
+    assert one == pytest.approx(0.7, abs=0.03)
+
+    for values, message in (
+        ([5, 6], r"shape \(3,\).*or \(3, 2\)"),
+        ([5, 6, 7], "actions 5 .. 6, got 7 for state 2"),
+        ([5, 5.5, 6], "got 5.5 for state 1"),
+        ([[0.5, 0.5], [0.5, 0.4], [1, 0]], "a sum of 1 for every state, got 0.9 for state 1"),
+        ([[0.5, 0.5], [1.5, -0.5], [1, 0]], "at least 0"),
+        ([5, np.nan, 6], "finite"),
+        (["a", "b", "c"], "numbers"),
+    ):
+        with pytest.raises(InvalidInputError, match=message) as caught:
+            policy_from(save(values), *SHIFTED)
+        assert f"table{suffix}" in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_unreadable_tables(tmp_path):
+    with pytest.raises(InvalidInputError, match=r"nowhere\.json.*FileNotFound"):
+        policy_from(str(tmp_path / "nowhere.json"), *LAKE)
+    (tmp_path / "bad.json").write_text("[1, 2")
+    (tmp_path / "bad.npy").write_bytes(b"nothing")
+    np.save(tmp_path / "objects.npy", np.array([{}, 1], object), allow_pickle=True)
+    for name in ("bad.json", "bad.npy", "objects.npy"):
+        with pytest.raises(InvalidInputError, match="a table of numbers"):
+            policy_from(str(tmp_path / name), *LAKE)
+    (tmp_path / "fine.json").write_text("[0, 1, 0]")
+    with pytest.raises(InvalidInputError, match="numbered observations"):
+        policy_from(str(tmp_path / "fine.json"), *CARTPOLE)
+    with pytest.raises(InvalidInputError, match="numbered actions"):
+        policy_from(str(tmp_path / "fine.json"), LAKE[0], spaces.Box(0, 1, (1,)))
+
+
+def test_models_need_trust(tmp_path):
+    for text in ("model.zip", "sb3:PPO:model.zip"):
+        with pytest.raises(InvalidInputError, match=r"--trust-pickle.*any code") as caught:
+            policy_from(text, *CARTPOLE)
+        assert "\n" not in str(caught.value)
+    (tmp_path / "bad.zip").write_bytes(b"nothing")
+    for name in ("bad.zip", "nowhere.zip"):
+        with pytest.raises(InvalidInputError, match="a Stable-Baselines3 file"):
+            policy_from(str(tmp_path / name), *CARTPOLE, trust_pickle=True)
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    sb3 = pytest.importorskip("stable_baselines3")
+    folder = tmp_path_factory.mktemp("models")
+    made = {}
+    for kind in ("PPO", "A2C", "DQN", "SAC", "TD3", "DDPG"):
+        options = {} if kind in ("PPO", "A2C") else {"buffer_size": 10}
+        env_id = "CartPole-v1" if kind in ("PPO", "A2C", "DQN") else "Pendulum-v1"
+        options |= {"device": "cpu", "policy_kwargs": {"net_arch": [8]}}
+        made[kind] = getattr(sb3, kind)("MlpPolicy", env_id, **options)
+        made[kind].save(folder / f"{kind}.zip")
+    return folder, made
+
+
+@pytest.mark.parametrize("kind", ["PPO", "A2C", "DQN", "SAC", "TD3", "DDPG"])
+def test_trained_models_act_as_they_do_by_themselves(models, kind):
+    folder, made = models
+    env_id = "CartPole-v1" if kind in ("PPO", "A2C", "DQN") else "Pendulum-v1"
+    env = gymnasium.make(env_id)
+    seen = np.stack([env.reset(seed=i)[0] for i in range(6)])
+    wanted = made[kind].predict(seen, deterministic=True)[0]
+    for prefix in ("", f"sb3:{kind}:"):
+        policy = policy_from(
+            f"{prefix}{folder / kind}.zip",
+            env.observation_space,
+            env.action_space,
+            trust_pickle=True,
+        )
+        assert isinstance(policy, Trained)
+        np.testing.assert_allclose(policy.act_many(seen, 6), wanted, rtol=1e-6)
+        np.testing.assert_allclose([policy.act(x) for x in seen], wanted, rtol=1e-5)
+        assert env.action_space.contains(policy.act(seen[0]))
+
+
+def test_trained_models_in_a_source_and_where_they_do_not_fit(models):
+    folder, _ = models
+    text = str(folder / "PPO.zip")
+    for n_envs in (1, 3):
+        source = GymSource("CartPole-v1", text, steps=100, n_envs=n_envs, trust_pickle=True)
+        assert len(joined(list(source.batches()))) == 100
+        assert source.description == "CartPole-v1, PPO from PPO.zip policy"
+    with pytest.raises(InvalidInputError, match="a model trained for observations"):
+        GymSource("MountainCar-v0", text, steps=10, trust_pickle=True)
+    with pytest.raises(InvalidInputError, match="sb3:PPO:, A2C"):
+        GymSource("CartPole-v1", f"sb3:Nonsense:{text}", steps=10, trust_pickle=True)
