@@ -60,6 +60,7 @@ from .solvers.exact import solve_categorical, solve_value
 from .solvers.krylov import ConvergenceError
 from .solvers.regression import linear_projection
 from .solvers.returns import true_returns
+from .statistics.block_statistics import Statistics
 from .tables.columns import Columns
 from .tables.file_source import FileSource
 from .tables.read_observations import read_observations
@@ -99,6 +100,7 @@ __all__ = [
     "Scaling",
     "SoftmaxCTD",
     "StateTransitions",
+    "Statistics",
     "Steps",
     "Tabular",
     "Tiles",
