@@ -481,3 +481,23 @@ def split_reward(nodes, reward, exact):
     return [
         (x, math.prod((reward - y) / (x - y) for y in three if y != x)) for x in three
     ]  # fmt: skip
+
+
+def totals_system(phi, reward, phi_next, discount, weight, grid):
+    """Σ w A_t and Σ w b_t of transitions, dense (Section proof_outline)."""
+    K, d = grid.intervals, phi.shape[1]
+    A, b = np.zeros((d * K, d * K)), np.zeros(d * K)
+    for row in zip(phi, reward, phi_next, discount, weight, strict=True):
+        A_t, b_t = transition_system(*row[:4], grid)
+        A += row[4] * A_t
+        b += row[4] * b_t
+    return A, b
+
+
+def moments_of_transitions(phi, reward, phi_next, discount, weight):
+    """Weights of the value and of the second moment, by two least-squares solutions."""
+    A = (weight[:, None] * phi).T @ (phi - discount[:, None] * phi_next)
+    value = np.linalg.lstsq(A, phi.T @ (weight * reward), rcond=1e-10)[0]
+    A = (weight[:, None] * phi).T @ (phi - discount[:, None] ** 2 * phi_next)
+    square = reward**2 + 2.0 * discount * reward * (phi_next @ value)
+    return value, np.linalg.lstsq(A, phi.T @ (weight * square), rcond=1e-10)[0]

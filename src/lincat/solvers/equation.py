@@ -1,0 +1,189 @@
+"""The equation of the data in whitened coordinates: X − Σ_g B_g X Ñ_gᵀ = R, X of shape (K, r).
+
+Row k of X belongs to atom k, so that B_g, which has at most two entries in a column, combines
+neighbouring rows and Ñ_g = Wᵀ N_g W multiplies from the right: one product of matrices for each
+group (Thm linear_cate_TD_equation with expectations replaced by sums).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse
+from scipy.linalg import blas
+
+from lincat import kernels
+from lincat._typing import FeatureMatrix, FloatArray, IntArray
+from lincat.core.bellman import reward_shifts
+from lincat.core.grid import Grid
+from lincat.core.representation import uniform_cdf
+from lincat.solvers.whitening import Whitening
+from lincat.statistics.totals import Totals
+
+__all__ = ["BatchEquation", "bellman_stack"]
+
+
+def bellman_stack(reward: FloatArray, discount: FloatArray, grid: Grid) -> scipy.sparse.csr_array:
+    """Return B(r_g, δ_g) of all groups, one below the other: a sparse (G * K, K) matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat import Grid, bellman_matrix
+    >>> from lincat.solvers.equation import bellman_stack
+    >>> grid = Grid(0.0, 2.0, intervals=4)
+    >>> stack = bellman_stack(np.array([0.5, 1.0]), np.array([0.5, 0.0]), grid)
+    >>> np.array_equal(stack[:4].toarray(), bellman_matrix(grid, 0.5, 0.5)), stack[4:].nnz
+    (True, 0)
+    """
+    K, G = grid.intervals, len(reward)
+    edge = reward_shifts(reward, discount, grid)[:, None] + discount[:, None] * np.arange(K + 1.0)
+    left, right = edge[:, :-1], edge[:, 1:]
+    first = np.floor(np.maximum(left, 0.0))
+    rows, columns, entries = [], [], []
+    for step in (0.0, 1.0):  # a source cell meets at most two output cells
+        k = first + step
+        overlap = np.minimum(right, k + 1.0) - np.maximum(left, k)
+        g, m = np.nonzero((overlap > 0.0) & (k < K))
+        rows.append(g * K + k[g, m].astype(np.int64))
+        columns.append(m)
+        entries.append(overlap[g, m])
+    place = (np.concatenate(rows), np.concatenate(columns))
+    return scipy.sparse.csr_array((np.concatenate(entries), place), shape=(G * K, K))
+
+
+class BatchEquation:
+    """Operator and right-hand side of the equation of the data.
+
+    Parameters
+    ----------
+    totals : Totals
+    discount : array of shape (G,)
+    grid : Grid
+    whitening : Whitening
+    """
+
+    def __init__(
+        self, totals: Totals, discount: FloatArray, grid: Grid, whitening: Whitening
+    ) -> None:
+        self.totals, self.grid, self.whitening = totals, grid, whitening
+        self.intervals, self.size = grid.intervals, whitening.size
+        # Groups that lead nowhere have no operator.
+        self.moving = moving = np.flatnonzero(discount > 0.0)
+        self.reward, self.discount = totals.reward[moving], discount[moving]
+        self.is_sparse = scipy.sparse.issparse(totals.cross)
+        if self.is_sparse:
+            self._arrange_outcomes(moving)
+        else:
+            #: Ñ_g, shape (G', r, r).
+            self.cross = np.empty((len(moving), self.size, self.size))
+            for whitened, g in zip(self.cross, moving, strict=True):
+                whitened[:] = whitening.down(whitening.down(totals.cross[g].T).T)
+        #: B_g of the groups that lead somewhere, one below the other (G' * K, K).
+        self.stack = bellman_stack(self.reward, self.discount, grid)
+        self._all_discounts = discount
+
+    def _arrange_outcomes(self, moving: IntArray) -> None:
+        """Order the entries of sparse N_g by the row that they add to, for the kernel."""
+        d = self.totals.n_features
+        entries = scipy.sparse.coo_array(self.totals.cross)
+        group, row = entries.row // d, entries.row % d
+        place = np.full(len(self.totals.reward), -1)
+        place[moving] = np.arange(len(moving))
+        kept = place[group] >= 0
+        group, row, column, data = (a[kept] for a in (place[group], row, entries.col, entries.data))
+        order = np.lexsort((column, row))
+        self._group = group[order]
+        self._row, self._column = row[order], np.asarray(column[order], np.int64)
+        self._data = data[order]
+        self._offsets = np.searchsorted(self._row, np.arange(d + 1))
+
+    @cached_property
+    def right(self) -> FloatArray:
+        """The right-hand side, shape (K, r): Σ_g b_g (Wᵀ c_g)ᵀ."""
+        return self.offsets.T @ self.whitening.down(self.totals.phi_sum)
+
+    @cached_property
+    def offsets(self) -> FloatArray:
+        """b_g of all groups, shape (G, K) (Eq. (bt) without the feature)."""
+        K, discount = self.intervals, self._all_discounts
+        uniform = uniform_cdf(K)
+        shifts = reward_shifts(self.totals.reward, discount, self.grid)
+        out = np.empty((len(shifts), K))
+        source = np.tile(uniform, (len(shifts), 1))
+        kernels.bellman.target_rows(out, source, shifts, discount)
+        return out - uniform
+
+    @cached_property
+    def mean_matrix(self) -> FeatureMatrix:
+        """Σ_g δ_g Ñ_g, shape (r, r): what the operator does to means, as 1ᵀB_g = δ_g 1ᵀ."""
+        if not self.is_sparse:
+            return np.tensordot(self.discount, self.cross, 1)
+        d, weighted = self.totals.n_features, self._data * self.discount[self._group]
+        total = scipy.sparse.csr_array((weighted, (self._row, self._column)), shape=(d, d))
+        return self.whitening.inner(total)
+
+    @cached_property
+    def mean_bellman(self) -> scipy.sparse.csr_array:
+        """The B with Σ_g Ñ_g ⊗ B_g nearest to mean_matrix ⊗ B: (K, K), columns summing to one.
+
+        The weight of B_g is that of Ñ_g along the mean matrix, in the Frobenius product.
+        """
+        mean, G = self.mean_matrix, len(self.discount)
+        if self.is_sparse:  # ⟨WᵀN_gW, M⟩ = ⟨N_g, W M Wᵀ⟩
+            up = self.whitening.up
+            outer = (
+                up(up(mean).T).T if not scipy.sparse.issparse(mean) else self.whitening.inner(mean)
+            )
+            entry = np.asarray(outer[self._row, self._column]).ravel() * self._data
+            weight = np.bincount(self._group, entry, G)
+        else:
+            weight = self.cross.reshape(G, -1) @ mean.ravel()
+        share = scipy.sparse.csr_array(weight[None, :] / max(float((mean**2).sum()), 1e-300))
+        K = self.intervals
+        return scipy.sparse.csr_array(
+            scipy.sparse.kron(share, scipy.sparse.eye_array(K), format="csr") @ self.stack
+        )
+
+    def bandwidth(self) -> tuple[int, int]:
+        """Return how many block diagonals lie (below, above) the main one."""
+        entries = scipy.sparse.coo_array(self.stack)
+        offset = entries.row % self.intervals - entries.col
+        return max(int(offset.max(initial=0)), 0), max(int(-offset.min(initial=0)), 0)
+
+    def apply(self, X: FloatArray) -> FloatArray:
+        """Return Σ_g B_g X Ñ_gᵀ; X is (K, r), or (K, m, r) for m of them at once."""
+        if self.is_sparse:
+            return self._apply_sparse(X)
+        K, r = self.intervals, self.size
+        flat = X.reshape(K, -1)
+        out = np.zeros((flat.size // r, r))
+        for g, cross in enumerate(self.cross):
+            pushed = np.asarray(self.stack[g * K : (g + 1) * K] @ flat).reshape(-1, r)
+            # out += pushed Ñ_gᵀ; BLAS sees the transposes of arrays in C's order.
+            blas.dgemm(1.0, cross.T, pushed.T, 1.0, out.T, trans_a=1, overwrite_c=1)
+        return out.reshape(X.shape)
+
+    def _apply_sparse(self, X: FloatArray) -> FloatArray:
+        K = self.intervals
+        d = self.totals.n_features
+        Theta = self.whitening.up(X)
+        out = np.empty_like(Theta)
+        discount = self.discount[self._group]
+        shifts = reward_shifts(self.reward[self._group], discount, self.grid)
+        for i in range(X.size // (K * self.size)):
+            at = (slice(None), i) if X.ndim == 3 else (slice(None),)
+            sums = np.zeros((d, K))
+            kernels.bellman.add_expected_targets(
+                sums,
+                np.ascontiguousarray(Theta[at].T),
+                self._offsets,
+                self._column,
+                shifts,
+                discount,
+                self._data,
+                0.0,
+            )
+            out[at] = sums.T
+        return self.whitening.down(out)
