@@ -27,7 +27,7 @@ def _poles(n: int, rng: Random) -> FloatArray:
 
 def cartpole(state: FloatArray, right: BoolArray) -> Moved:
     """Move CartPole-v1 by a push to the right or to the left."""
-    x, speed, angle, turning = state.T
+    _, speed, angle, turning = state.T
     force = np.where(right, 10.0, -10.0)
     push = (force + 0.05 * turning**2 * np.sin(angle)) / 1.1
     turn = 9.8 * np.sin(angle) - np.cos(angle) * push

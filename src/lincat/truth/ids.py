@@ -23,8 +23,8 @@ class Chain:
     def __call__(self, ids: IntArray, rng: Random) -> FloatArray:
         """Return the next states of n walkers, shape (n, 1)."""
         draw = rng.random(len(ids))[:, None]
-        following = (draw >= self._cumulative[ids, :-1]).sum(1)
-        return following[:, None].astype(float)
+        following: FloatArray = (draw >= self._cumulative[ids, :-1]).sum(1, dtype=np.float64)
+        return following[:, None]
 
 
 def _begin_at(state: int) -> Restart:
@@ -60,7 +60,8 @@ _HIT = np.array([0.0005, 0.001, 0.001, 0.0015])
 
 def _rare(state: FloatArray, rng: Random) -> Moved:
     i = _ids(state)
-    return Moved(50.0 * (rng.random(len(i)) < _HIT[i]), _SHIFTS(i, rng), _never(state))
+    reward = np.where(rng.random(len(i)) < _HIT[i], 50.0, 0.0)
+    return Moved(reward, _SHIFTS(i, rng), _never(state))
 
 
 def _ring(state: FloatArray, rng: Random) -> Moved:

@@ -30,8 +30,8 @@ class Known:
     """The truth about a problem.
 
     ``rows_a_return`` is the number of rows that tell as much of the mean return as one independent
-    return. An estimate that wastes nothing (least-squares TD) has errors sum_t delta_t d(s_t)/n with
-    delta the TD error at the true values and d the discounted time that is spent in a state; where
+    return. An estimate that wastes nothing (least-squares TD) errs by sum_t delta_t d(s_t)/n, with
+    delta the TD error at the true values and d the discounted time that is spent in a state. Where
     states are visited as in the log, its variance is D² E delta²/n with D = E sum gamma^t over the
     steps that remain, and that of one return is D2 E delta² with D2 = E sum gamma^(2t). Hence
     D²/D2 rows: (1 + gamma)/(1 - gamma) where nothing ends, the mean length where gamma = 1. A

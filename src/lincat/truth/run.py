@@ -9,12 +9,14 @@ environment, gamma, and nothing else.
 
 from __future__ import annotations
 
+import math
 import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -72,14 +74,14 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     returns: float
     #: Estimated over true standard deviation where its error is largest; None where truth has none.
     std_ratio: float | None
-    #: Largest errors over the probes (infinite where nothing came out), and the mean W1.
-    std: float
-    quantile: float
-    cvar: float
-    w1: float
-    mean_w1: float
+    #: Largest errors over the probes (None where nothing came out), and the mean W1.
+    std: float | None
+    quantile: float | None
+    cvar: float | None
+    w1: float | None
+    mean_w1: float | None
     #: Largest ratio of an error to its bar, with the allowance for sampling error; right if <= 1.
-    over: float
+    over: float | None
     right: bool
     #: Within the bars without any allowance.
     strictly_right: bool
@@ -119,12 +121,19 @@ def run(cells: Sequence[Cell], folder: Path, *, processes: int = 2) -> Iterator[
     if not todo:
         return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(run_cell, cell, folder) for cell in todo]
         try:
+            # Each truth once, before cells of the same problem would all simulate it.
+            problems = dict.fromkeys(problem_named(cell.problem).name for cell in todo)
+            list(pool.map(_prepare, problems, repeat(folder)))
+            waiting = [pool.submit(run_cell, cell, folder) for cell in todo]
             for future in as_completed(waiting):
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _prepare(name: str, folder: Path) -> None:
+    known(problem_named(name), folder / "known")
 
 
 def run_cell(cell: Cell, folder: Path) -> Row:
@@ -192,7 +201,7 @@ def _row(
         found = errors_of(prediction, truth)
         ratio = _std_ratio(prediction, found, truth)
     allowance = sampling_errors(truth, cell.rows)
-    std, quantile, cvar, w1 = found.worst()
+    std, quantile, cvar, w1 = map(_finite, found.worst())
     return Row(
         problem=cell.problem,
         rows=cell.rows,
@@ -204,8 +213,8 @@ def _row(
         quantile=quantile,
         cvar=cvar,
         w1=w1,
-        mean_w1=float(found.w1.mean()),
-        over=_over(found, allowance),
+        mean_w1=_finite(found.w1.mean()),
+        over=_finite(_over(found, allowance)),
         right=is_right(found, allowance),
         strictly_right=is_right(found),
         trusted=trusted,
@@ -220,6 +229,11 @@ def _std_ratio(prediction: Prediction, found: Errors, truth: Known) -> float | N
     true = float(truth.returns[worst].std())
     # A hundredth of the unit is no standard deviation to take ratios to.
     return float(prediction.std[worst]) / true if true > 0.01 * unit(truth)[worst] else None
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no infinity."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _over(found: Errors, allowance: Errors) -> float:

@@ -6,6 +6,7 @@ tenth of that from a typical state, whichever it is: some policies leave nearly 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +24,7 @@ __all__ = [
     "independent_returns",
     "is_right",
     "sampling_errors",
+    "unit",
     "wasserstein_to_samples",
 ]
 
@@ -103,7 +105,8 @@ class Errors:
 
 def unit(truth: Known) -> FloatArray:
     """The standard deviation in which errors at each probe are told, shape (p,)."""
-    return np.maximum(truth.returns.std(axis=1), _LEAST_SHARE * truth.pooled_std)
+    scale: FloatArray = np.maximum(truth.returns.std(axis=1), _LEAST_SHARE * truth.pooled_std)
+    return scale
 
 
 def errors_of(prediction: Prediction, truth: Known) -> Errors:
@@ -192,13 +195,13 @@ def _bar(name: str, allowance: Errors | None) -> Any:
 
 def _std(values: FloatArray, masses: FloatArray) -> float:
     centred = values - masses @ values
-    return float(np.sqrt(max(0.0, masses @ centred**2)))
+    return math.sqrt(masses @ centred**2)
 
 
 def _quantile(values: FloatArray, masses: FloatArray) -> float:
     """The smallest value with at least LEVEL of the mass at or below it (to 1e-12)."""
-    at = np.searchsorted(np.cumsum(masses), LEVEL - 1e-12)
-    return float(values[min(at, len(values) - 1)])
+    at = int(np.searchsorted(np.cumsum(masses), LEVEL - 1e-12))
+    return float(values[at])
 
 
 def _cvar(values: FloatArray, masses: FloatArray) -> float:

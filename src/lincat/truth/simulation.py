@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def simulate(
             age[ends] = 0
     last[-1] = True
 
-    def in_order(values: FloatArray) -> FloatArray:
+    def in_order(values: Any) -> Any:
         return np.swapaxes(values, 0, 1).reshape(-1, *values.shape[2:])[:n_rows]
 
     ended = in_order(last).copy()
