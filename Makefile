@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint browser bench reproduce docs freeze clean help
+.PHONY: demo test lint browser bench reproduce truth docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -38,6 +38,9 @@ bench: $(READY) ## the speed bars, as ratios measured in one run; ARGS='--write 
 
 reproduce: $(READY) ## the paper's tables and figures, and docs/reproduction.md from them
 	$(BIN)/lincat reproduce --write-docs docs
+
+truth: $(READY) ## problems of known truth, with nothing given but gamma, and docs/truth.md from them
+	$(BIN)/python -m lincat.truth --write docs/truth.md $(ARGS)
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

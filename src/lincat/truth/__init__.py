@@ -1,0 +1,1 @@
+"""The evidence: problems of known truth, run with nothing given but gamma, beside the rivals."""

@@ -1,0 +1,26 @@
+"""All problems of known truth, by name."""
+
+from __future__ import annotations
+
+from lincat._validation import fail
+from lincat.truth import environments, ids, numbers
+from lincat.truth.problem import Problem
+
+__all__ = ["PROBLEMS", "problem_named"]
+
+PROBLEMS: tuple[Problem, ...] = (*ids.PROBLEMS, *numbers.PROBLEMS, *environments.PROBLEMS)
+
+
+def problem_named(name: str) -> Problem:
+    """Return the problem of this name.
+
+    Examples
+    --------
+    >>> from lincat.truth.problems import problem_named
+    >>> problem_named("queue").gamma
+    0.99
+    """
+    for problem in PROBLEMS:
+        if problem.name == name:
+            return problem
+    raise fail("problem", f"one of {', '.join(p.name for p in PROBLEMS)}", repr(name))

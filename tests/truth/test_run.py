@@ -1,0 +1,85 @@
+"""The small version of `make truth`: three problems, 2,000 rows, all methods."""
+
+import math
+
+import msgspec
+import pytest
+
+from lincat.truth.__main__ import main
+from lincat.truth.analysis import summarise
+from lincat.truth.previous import previous
+from lincat.truth.problems import PROBLEMS, problem_named
+from lincat.truth.run import METHODS, OURS, Cell, Row, cells_of, read_rows, run_cell
+from lincat.truth.settings import QUICK_PROBLEMS, SIZES, Settings
+
+
+def row(**changes):
+    plain = Row("p", 2000, 0, OURS, 500.0, 1.0, 0.0, 0.0, 0.0, 0.05, 0.05, 0.5, True, True)
+    return msgspec.structs.replace(plain, **changes)
+
+
+def test_the_small_version_runs_and_what_is_there_is_not_run_again(tmp_path, capsys):
+    page = tmp_path / "truth.md"
+    arguments = ["--quick", "--out", str(tmp_path / "out"), "--write", str(page)]
+    main([*arguments, "--processes", "1"])
+    said = capsys.readouterr().err.splitlines()
+    cells = cells_of(Settings(QUICK_PROBLEMS, SIZES[:1]))
+    assert len(said) == len(cells) == 3 * len(METHODS)
+    rows = read_rows(cells, tmp_path / "out")
+    assert len(rows) == len(cells)
+    for found in rows:
+        assert found.refused or math.isfinite(found.w1)
+        # Rivals see the rows that lincat sees, so that nothing is hopelessly far off.
+        assert found.method == OURS or found.w1 < 1.0
+    text = page.read_text(encoding="utf-8")
+    assert "silently wrong" in text
+    assert all(name in text for name in QUICK_PROBLEMS)
+
+    main(arguments)
+    assert capsys.readouterr().err == ""
+    assert page.read_text(encoding="utf-8") == text
+
+
+def test_what_lincat_refuses_is_flagged_with_its_words(tmp_path, monkeypatch):
+    import lincat
+
+    def refuse(*args, **options):
+        raise lincat.InvalidInputError("gamma: expected less, got more")
+
+    monkeypatch.setattr(lincat, "evaluate", refuse)
+    found = run_cell(Cell("short episodes", 500, 0), tmp_path)
+    assert found.refused
+    assert found.flagged
+    assert not found.silently_wrong
+    assert found.words == "gamma: expected less, got more"
+    assert run_cell(Cell("short episodes", 500, 0), tmp_path) == found  # through its file
+
+
+def test_a_summary_counts_and_compares():
+    wrong = row(problem="q", right=False, strictly_right=False, mean_w1=0.4)
+    flagged = row(problem="r", trusted=False)
+    lucky = row(problem="s", trusted=False, returns=20.0)
+    rivals = [row(problem=p, method="boosting", mean_w1=0.1) for p in "pqrs"]
+    found = summarise([row(), wrong, flagged, lucky], rivals)
+    assert (found.cells, found.right, found.silently_wrong) == (4, 3, 1)
+    assert (found.flagged, found.false_alarms, found.right_by_skill) == (2, 1, 2)
+    assert found.ratios.worst_problem == "q"
+    assert found.ratios.worst == pytest.approx(4.0)
+    assert found.ratios.mean == pytest.approx((0.5**3 * 4.0) ** 0.25)
+
+
+def test_w1_below_a_hundredth_counts_as_a_hundredth():
+    rivals = [row(method="boosting", mean_w1=1e-9)]
+    assert summarise([row(mean_w1=0.004)], rivals).ratios.mean == pytest.approx(1.0)
+
+
+def test_the_previous_release_was_run_on_every_problem():
+    kept = previous()
+    assert {found.problem for found in kept.rows} == {problem.name for problem in PROBLEMS}
+    assert {found.rows for found in kept.rows} == set(SIZES)
+    assert "lincat.truth" in kept.command
+
+
+def test_an_unknown_problem_is_named_with_those_there_are():
+    with pytest.raises(ValueError, match="problem: expected one of heavy tails"):
+        problem_named("nothing")
