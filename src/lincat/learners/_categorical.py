@@ -34,6 +34,7 @@ _LARGEST_ERROR = 1e6
 class CategoricalLearner(Learner):
     """Base of the learners of return distributions."""
 
+    grid: Grid | str
     #: One of the constants of ``kernels.rules``.
     _rule: ClassVar[str]
     #: Whether the first parameters depend on the first transitions.
@@ -106,8 +107,14 @@ class CategoricalLearner(Learner):
         self._end_warm_up()
         return self._clipped_ / max(self.n_seen_, 1)
 
+    @property
+    def reach_(self) -> tuple[float, float]:
+        """Ends of the shortest grid that no mass would have fallen off."""
+        self._end_warm_up()
+        return self._reach_
+
     def _after_fit(self) -> None:
-        if self._clipped_.any() and not hasattr(self, "_warned_"):
+        if self.warn and self._clipped_.any() and not hasattr(self, "_warned_"):
             self._warned_ = True
             below, above = self.clipped_mass_
             low, high = self._reach_

@@ -40,7 +40,8 @@ def save(learner: Learner, path: str | Path) -> None:
 
 
 def save_bytes(learner: Learner) -> bytes:
-    """Return the content of a learner's file."""
+    """Return the content of a learner's file; a warm-up ends here."""
+    learner._end_warm_up()
     arrays, numbers = _state(learner)
     params = {name: _plain(value) for name, value in learner.get_params().items()}
     return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)

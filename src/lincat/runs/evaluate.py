@@ -122,7 +122,7 @@ class EvaluationRun:
     def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
         """Learn from all transitions, and keep what must not be lost; yield how far it is."""
         learner = self.model.learner
-        learner._warned_ = True  # of mass off the grid: said with everything else, at the end
+        learner.warn = False  # of mass off the grid: said with everything else, at the end
         begun = kept = time.perf_counter()
         before, size = self.seconds, self.config.batch_size
         for transitions in self._pieces(reader):
@@ -219,7 +219,7 @@ class EvaluationRun:
     def _rehearse(self, sample: Steps) -> None:
         """Have kernels compiled, or read from disk, before the clock starts."""
         stand_in = self.model.learner.clone()
-        stand_in._warned_ = True
+        stand_in.warn = False
         # If it diverges, so will the learner, which then says after how many transitions.
         with suppress(DivergenceError):
             rows = self.model.transitions(sample[:_FIRST_PIECE])
