@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._text import shown
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 
 __all__ = ["are_numbers_below", "as_ids", "as_points", "as_sparse", "bad_row", "finite_points"]
@@ -109,10 +110,10 @@ def _first_other(observations: Any) -> str:
     try:
         rows = list(observations)
     except TypeError:
-        return repr(observations)[:80]
+        return shown(observations)
     for i, row in enumerate(rows):
         try:
             np.asarray(row, dtype=np.float64)
         except (TypeError, ValueError):
-            return f"{' '.join(repr(row).split())[:80]} at row {i}"
+            return f"{shown(row)} at row {i}"
     return "rows of different lengths"

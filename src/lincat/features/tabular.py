@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from lincat._arguments import InvalidInputError, check_array, check_integer, fail
+from lincat._text import shown
 from lincat._typing import BoolArray, FeatureMatrix, IntArray
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
@@ -129,15 +130,15 @@ class Tabular(Features):
             value = values[i]
             row = self._rows_.get(value)
             if row is None:
-                shown = f"{' '.join(repr(value).split())[:80]} at row {places[i]}"
+                what = f"{shown(value)} at row {places[i]}"
                 row = len(self._rows_)
                 if not grow:
-                    raise fail("observations", "ids that were seen before", shown)
+                    raise fail("observations", "ids that were seen before", what)
                 if _holds_nan(value):
-                    raise fail("observations", "ids that equal themselves", shown)
+                    raise fail("observations", "ids that equal themselves", what)
                 if row == self.n_features_:
                     expected = f"at most {row} different ids"
-                    raise fail("observations", expected, f"one more, {shown}", "raise capacity=")
+                    raise fail("observations", expected, f"one more, {what}", "raise capacity=")
                 self._rows_[value] = row
             rows[i] = row
         return rows
@@ -233,6 +234,6 @@ def _unhashable(values: list[Any]) -> InvalidInputError:
         try:
             hash(value)
         except TypeError:
-            shown = f"{' '.join(repr(value).split())[:60]} ({type(value).__name__}) at row {row}"
-            return fail("observations", "hashable ids", shown, "turn lists into tuples")
+            what = f"{shown(value, 60)} ({type(value).__name__}) at row {row}"
+            return fail("observations", "hashable ids", what, "turn lists into tuples")
     raise AssertionError("all are hashable")

@@ -23,6 +23,7 @@ from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.inputs import Rows, as_transitions, used_rows
+from lincat.learners.registry import AVERAGINGS, DTYPES
 from lincat.learners.schedules import StepSize, auto_steps, schedule_from, stable_step
 
 __all__ = ["Learner"]
@@ -251,8 +252,8 @@ class Learner(Parametrised, ABC):
 
     def _validate(self) -> None:
         check_gamma(self.gamma)
-        check_choice(self.averaging, "averaging", ("none", "full", "tail"))
-        check_choice(self.dtype, "dtype", ("float64", "float32"))
+        check_choice(self.averaging, "averaging", AVERAGINGS)
+        check_choice(self.dtype, "dtype", DTYPES)
         schedule_from(self.step_size)
         for name in ("horizon", "n_features"):
             if getattr(self, name) is not None:

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from lincat import kernels
 from lincat._arguments import check_array, check_integer, fail
+from lincat._text import shown
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.distribution import ReturnDistribution
@@ -83,8 +84,7 @@ class CategoricalLearner(Learner):
         if not isinstance(self.grid, Grid) and not (
             isinstance(self.grid, str) and self.grid == "auto"
         ):
-            got = " ".join(repr(self.grid).split())[:80]
-            raise fail("grid", "a lincat.Grid or 'auto'", got)
+            raise fail("grid", "a lincat.Grid or 'auto'", shown(self.grid))
         if self.gradient_step and not self._descends_on_cramer:
             raise fail("gradient_step", f"False for {type(self).__name__}", self.gradient_step)
         enough = warm_up_over or sum(map(len, waiting)) >= WARM_UP

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import lincat
 from lincat._arguments import InvalidInputError, fail
 from lincat.core.grid import Grid
 from lincat.data.n_step import n_step
@@ -29,7 +28,7 @@ from lincat.features.lookup import Lookup
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.files import save_bytes as learner_bytes
-from lincat.runs.config import LEARNERS
+from lincat.learners.registry import LEARNERS
 from lincat.runs.curves import Curves
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
@@ -249,8 +248,7 @@ class EvaluationRun:
             grid = problem.grid(config.intervals)
         else:
             grid = self._grid(sample)
-        make = getattr(lincat, LEARNERS[config.learner])
-        learner: CategoricalLearner = make(
+        learner: CategoricalLearner = LEARNERS[config.learner](
             grid=grid,
             gamma=self._opened.gamma,
             step_size=config.step_size,
