@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from lincat._arguments import fail
 from lincat.data.steps import Steps
 from lincat.environments.gym import GymSource
 from lincat.environments.rollouts import rollouts
-from lincat.features.tabular import Tabular
 from lincat.inference.results import Validation
 from lincat.inference.returns import returns_to_go
 from lincat.inference.validation import validate
@@ -98,7 +96,7 @@ def _by_held_out(
         tolerance=_TOLERANCE,
     )
     chosen = np.flatnonzero(usable)[: config.validate]
-    known = _known(model, held.observation[chosen])
+    known = model.features.knows(held.observation[chosen])
     new, chosen = int((~known).sum()), chosen[known]
     if len(chosen) == 0:
         reason = "all of states never seen before" if new else "their record breaks off too early"
@@ -119,11 +117,3 @@ def _by_held_out(
     )
     left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
     return f"{len(chosen):,} returns after those learned from, held out{left_out}", result
-
-
-def _known(model: Model, observations: Any) -> Any:
-    """Return for which observations there is a prediction: a table has none for new ids."""
-    if not isinstance(model.features, Tabular):
-        return np.ones(len(observations), dtype=bool)
-    ids = set(model.features.ids_)
-    return np.array([one in ids for one in observations.tolist()], dtype=bool)
