@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lincat._validation import fail
+from lincat._arguments import fail
 from lincat.truth import environments, ids, numbers
 from lincat.truth.problem import Problem
 
