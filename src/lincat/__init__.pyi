@@ -39,11 +39,13 @@ from .inference.batch_means import BatchMeans
 from .inference.results import GroupValidation, Validation
 from .inference.returns import returns_to_go
 from .inference.validation import validate
+from .learners.categorical_lstd import CategoricalLSTD
 from .learners.divergence import DivergenceError
 from .learners.files import load
 from .learners.linear_ctd import LinearCTD
 from .learners.linear_pmf import LinearPMF
 from .learners.linear_td import LinearTD
+from .learners.lstd import LSTD
 from .learners.schedules import PolynomialDecay
 from .learners.softmax_ctd import SoftmaxCTD
 from .learners.unnormalised_ctd import UnnormalisedCTD
@@ -68,8 +70,10 @@ from .theory.constants import ErrorConstants, error_constants
 from .theory.stability import max_step_size
 
 __all__ = [
+    "LSTD",
     "ApproximationError",
     "BatchMeans",
+    "CategoricalLSTD",
     "Columns",
     "ConvergenceError",
     "DivergenceError",

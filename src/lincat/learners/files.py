@@ -18,7 +18,9 @@ from lincat._text import listed, shown
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
+from lincat.learners._batch import BatchLearner
 from lincat.learners.averaging import IterateAverage
+from lincat.learners.batch_files import restore_batch, state_of_batch
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.learners.schedules import SCHEDULES
 
@@ -32,15 +34,18 @@ _VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Grid, *SCHEDULES)}
 _UNNAMED = {"grid": "Grid", "step_size": "PolynomialDecay"}
 
 
-def save(learner: Learner, path: str | Path) -> None:
+def save(learner: Learner | BatchLearner, path: str | Path) -> None:
     """Write a learner to a file, whole or not at all."""
     write_packed(path, save_bytes(learner))
 
 
-def save_bytes(learner: Learner) -> bytes:
-    """Return the content of a learner's file; a warm-up ends here."""
-    learner._end_warm_up()
-    arrays, numbers = _state(learner)
+def save_bytes(learner: Learner | BatchLearner) -> bytes:
+    """Return the content of a learner's file; a warm-up ends here, but nothing is solved."""
+    if isinstance(learner, BatchLearner):
+        arrays, numbers = state_of_batch(learner)
+    else:
+        learner._end_warm_up()
+        arrays, numbers = _state(learner)
     params = {name: _plain(value) for name, value in learner.get_params().items()}
     return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
 
@@ -61,10 +66,13 @@ def load(path: str | Path) -> Any:
     return read_packed(path, "model file", _build)
 
 
-def _build(content: bytes) -> Learner:
+def _build(content: bytes) -> Learner | BatchLearner:
     header, arrays = unpack(content, _KEY, LEARNERS.names.values())
     params = {name: _unplain(name, value) for name, value in header["params"].items()}
-    learner: Learner = LEARNERS.named(header["class"])(**params)
+    learner: Learner | BatchLearner = LEARNERS.named(header["class"])(**params)
+    if isinstance(learner, BatchLearner):
+        restore_batch(learner, arrays, header["state"])
+        return learner
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
     _restore(learner, arrays, header["state"])

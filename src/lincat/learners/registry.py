@@ -32,9 +32,11 @@ DtypeName = Literal["float64", "float32"]
 LEARNERS = Registry(
     "lincat.learners",
     {
+        "categorical_lstd": "CategoricalLSTD",
         "linear_ctd": "LinearCTD",
         "linear_pmf": "LinearPMF",
         "linear_td": "LinearTD",
+        "lstd": "LSTD",
         "softmax_ctd": "SoftmaxCTD",
         "unnormalised_ctd": "UnnormalisedCTD",
     },

@@ -186,7 +186,7 @@ def _solve(
 def _centre(equation: BatchEquation) -> tuple[FloatArray, FloatArray | None]:
     """Return the right-hand side, and where to start: the fixed point of an intercept alone.
 
-    If phi·e = 1 on all rows, that is Theta = e (f − u)ᵀ, f the fixed point of all rows as one state.
+    If phi·e = 1 on all rows, that is Theta = e (f − u)ᵀ, f the fixed point of all as one state.
     A ridge then draws towards it instead of the uniform distribution: it is the D of
     F = f + phi·D that is kept small.
     """

@@ -20,7 +20,6 @@ import scipy.sparse
 from lincat._arguments import check_array, fail
 from lincat._tensors import pack, read_packed, unpack, write_packed
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
-from lincat._version import __version__
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.blocks import Block, Blocks
 from lincat.statistics.dense import DenseSums
@@ -29,7 +28,7 @@ from lincat.statistics.reward_nodes import RewardNodes
 from lincat.statistics.rows import Rows, joined
 from lincat.statistics.sparse import Entries, SparseSums
 
-__all__ = ["load", "save", "save_bytes"]
+__all__ = ["load", "packed", "save", "save_bytes", "unpacked"]
 
 _KEY = "lincat statistics"
 _CLASS = Statistics.__name__
@@ -43,6 +42,12 @@ def save(statistics: Statistics, path: str | Path) -> None:
 
 def save_bytes(statistics: Statistics) -> bytes:
     """Return the content of a file, which depends on nothing but the statistics."""
+    params, state, arrays = packed(statistics)
+    return pack(_KEY, _CLASS, params, state, arrays, _not_plain)
+
+
+def packed(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return settings, numbers with their checksum, and arrays: what a file holds."""
     arrays = {
         **_common_arrays(statistics),
         **(_dense_arrays if statistics._dense else _sparse_arrays)(statistics._blocks),
@@ -61,8 +66,8 @@ def save_bytes(statistics: Statistics) -> bytes:
         "most": statistics._blocks.most,
         "length": statistics._blocks.length,
     }
-    state["sha256"] = _checksum(__version__, params, state, arrays)
-    return pack(_KEY, _CLASS, params, state, arrays, _not_plain)
+    state["sha256"] = _checksum(params, state, arrays)
+    return params, state, arrays
 
 
 def load(path: str | Path) -> Statistics:
@@ -72,9 +77,14 @@ def load(path: str | Path) -> Statistics:
 
 def _build(content: bytes) -> Statistics:
     header, arrays = unpack(content, _KEY, [_CLASS])
-    params, state = header["params"], header["state"]
+    return unpacked(header["params"], header["state"], arrays)
+
+
+def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]) -> Statistics:
+    """Return the statistics that :func:`packed` took apart; refuse what was changed since."""
+    state = dict(state)
     expected = state.pop("sha256")
-    found = _checksum(header["lincat"], params, state, arrays)
+    found = _checksum(params, state, arrays)
     if found != expected:
         remedy = "the file was changed or damaged: make it again"
         raise fail("checksum", str(expected)[:16], found[:16], remedy)
@@ -98,10 +108,8 @@ def _build(content: bytes) -> Statistics:
     return statistics
 
 
-def _checksum(
-    version: str, params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]
-) -> str:
-    digest = hashlib.sha256(json.dumps([version, params, state], sort_keys=True).encode())
+def _checksum(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]) -> str:
+    digest = hashlib.sha256(json.dumps([params, state], sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())

@@ -76,3 +76,11 @@ class Totals:
         """
         powers = np.where(self.power > 0, gamma ** np.maximum(self.power, 1), 0.0)
         return np.where(self.power == -1, self.given_discount, powers)
+
+    def following(self, constant: FloatArray) -> FloatArray:
+        """Return Σ w phi' of each group, shape (G, d), where phi·constant = 1 on all rows."""
+        if scipy.sparse.issparse(self.cross):
+            G, d = self.phi_sum.shape
+            rows = scipy.sparse.kron(scipy.sparse.eye_array(G), constant[None, :], format="csr")
+            return np.asarray((rows @ self.cross).toarray()).reshape(G, d)
+        return np.asarray(np.einsum("i,gij->gj", constant, self.cross))

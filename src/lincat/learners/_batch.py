@@ -1,0 +1,221 @@
+"""What learners from sums share: they add up what they see, and solve when they are asked.
+
+There is no step size and no order of updates: the answer is the fixed point of all data seen, and
+:class:`lincat.Statistics` holds everything that it depends on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from lincat._arguments import check_integer, check_number, fail
+from lincat._parameters import Parametrised
+from lincat._typing import ArrayLike, FeatureMatrix
+from lincat.data.transitions import check_state_features
+from lincat.learners.inputs import as_transitions
+from lincat.learners.state_sample import StateSample
+from lincat.statistics.block_statistics import Statistics
+
+__all__ = ["BatchLearner"]
+
+
+class BatchLearner(Parametrised, ABC):
+    """Base of :class:`lincat.LSTD` and :class:`lincat.CategoricalLSTD`."""
+
+    def __init__(
+        self,
+        *,
+        gamma: float,
+        ridge: float = 0.0,
+        n_features: int | None = None,
+        max_blocks: int = 64,
+        nodes: Any = "auto",
+        memory_limit: int = 2**31,
+    ) -> None:
+        # Stored as given, validated at first use.
+        self.gamma = gamma
+        self.ridge = ridge
+        self.n_features = n_features
+        self.max_blocks = max_blocks
+        self.nodes = nodes
+        self.memory_limit = memory_limit
+
+    @abstractmethod
+    def _solve(self) -> None:
+        """Solve the equations of the statistics, and keep what comes out in attributes."""
+
+    @abstractmethod
+    def _predict(self, Phi: FeatureMatrix) -> Any:
+        """What was solved says of the states with features Phi."""
+
+    # -------------------------------------------------------------------------------- learning
+
+    def fit(
+        self,
+        phi: Any,
+        reward: ArrayLike | None = None,
+        phi_next: Any = None,
+        *,
+        terminated: ArrayLike | None = None,
+        discount: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        truncated: ArrayLike | None = None,
+        batch_size: int = 1,
+    ) -> Self:
+        """Forget everything, then add these transitions. Arguments as for :meth:`partial_fit`."""
+        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
+        check_integer(batch_size, "batch_size", low=1)
+        self._forget()
+        return self.partial_fit(transitions, truncated=truncated)
+
+    def partial_fit(
+        self,
+        phi: Any,
+        reward: ArrayLike | None = None,
+        phi_next: Any = None,
+        *,
+        terminated: ArrayLike | None = None,
+        discount: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        truncated: ArrayLike | None = None,
+        batch_size: int = 1,
+    ) -> Self:
+        """Add more transitions; how they are cut into calls does not matter.
+
+        Parameters
+        ----------
+        phi : Transitions, or features as for it
+            With features, ``reward`` and ``phi_next`` are needed too.
+        reward, phi_next, terminated, discount, weight
+            As for :class:`lincat.Transitions`.
+        truncated : array of bool, shape (n,), optional
+            Where the record of an episode breaks off (for blocks, see :class:`lincat.Statistics`).
+        batch_size : int
+            For streaming learners; it makes no difference here.
+        """
+        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
+        check_integer(batch_size, "batch_size", low=1)
+        self._begin()
+        if len(transitions):
+            self._unsolve()
+            self.statistics_.update(transitions, truncated)
+            self._sample_.update(transitions.phi)
+        return self
+
+    def learn_one(
+        self,
+        phi: ArrayLike,
+        reward: float,
+        phi_next: ArrayLike,
+        *,
+        terminated: bool = False,
+        discount: float | None = None,
+        weight: float = 1.0,
+    ) -> Self:
+        """Add a single transition with features of shape (d,), or two state numbers."""
+        one = [np.asarray(x)[None] for x in (phi, phi_next)]
+        return self.partial_fit(
+            one[0],
+            [reward],
+            one[1],
+            terminated=[terminated] if terminated else None,
+            discount=None if discount is None else [discount],
+            weight=None if weight == 1.0 else [weight],
+        )
+
+    def merge(self, other: BatchLearner) -> Self:
+        """Add what another learner of the same kind has seen; ``other`` stays as it is."""
+        if not isinstance(other, type(self)) or not other.begun:
+            got = type(other).__name__ if not isinstance(other, type(self)) else "one without data"
+            raise fail("other", f"a {type(self).__name__} that has seen transitions", got)
+        self._begin()
+        self._unsolve()
+        self.statistics_.merge(other.statistics_)
+        self._sample_.merge(other._sample_)
+        return self
+
+    # ------------------------------------------------------------------------------- answering
+
+    def predict(self, Phi: Any) -> Any:
+        """Return what the data say of the states with features Phi (n, d), or of state numbers."""
+        self._ready()
+        return self._predict(self._check_states(Phi))
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has been given anything to learn from."""
+        return hasattr(self, "statistics_")
+
+    @property
+    def n_seen_(self) -> int:
+        """Transitions seen."""
+        return self.statistics_.count if self.begun else 0
+
+    def save(self, path: str | Path) -> None:
+        """Write the learner, its statistics and its answer to a file: safetensors, no code."""
+        from lincat.learners.files import save
+
+        self._ready()
+        save(self, path)
+
+    # ---------------------------------------------------------------------------------- inside
+
+    def _begin(self) -> None:
+        self._validate()
+        if not self.begun:
+            self.statistics_ = Statistics(
+                self.n_features,
+                max_blocks=self.max_blocks,
+                nodes=self.nodes,
+                memory_limit=self.memory_limit,
+            )
+            self._sample_ = StateSample()
+
+    def _ready(self) -> None:
+        """Solve, unless what was solved is still true."""
+        if not self.n_seen_:
+            raise fail(type(self).__name__, "a call of fit or partial_fit first", "none")
+        if not self._is_solved:
+            self._solve()
+            self._is_solved = True
+
+    _is_solved = False
+
+    def _unsolve(self) -> None:
+        self._is_solved = False
+
+    def _forget(self) -> None:
+        self._unsolve()
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _validate(self) -> None:
+        check_number(self.gamma, "gamma", low=0.0, high=1.0)
+        check_number(self.ridge, "ridge", low=0.0)
+
+    def _check_states(self, Phi: Any) -> FeatureMatrix:
+        """Return features that the parameters can be applied to; state numbers become rows."""
+        features = check_state_features(Phi, "Phi")
+        d = self.statistics_.n_features
+        if features.ndim == 2 and features.shape[1] != d:
+            raise fail("Phi", f"{d} features, as learned from", f"shape {features.shape}")
+        if features.ndim == 1 and d is not None:
+            if features.max(initial=0) >= d:
+                raise fail("Phi", f"states below {d}, as learned from", int(features.max()))
+            rows = np.arange(len(features) + 1)
+            one_hot = (np.ones(len(features)), features, rows)
+            return scipy.sparse.csr_array(one_hot, shape=(len(features), d))
+        return features
+
+    def _sampled_features(self) -> FeatureMatrix:
+        """Features of a sample of the states seen; of all of them where states are numbers."""
+        rows = self._sample_.rows()
+        if rows.ndim == 1:
+            diagonal = self.statistics_.totals().Sigma.diagonal()
+            rows = np.flatnonzero(diagonal > 0.0)
+        return self._check_states(rows)

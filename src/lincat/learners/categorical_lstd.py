@@ -1,0 +1,216 @@
+"""Categorical LSTD: the return distributions that solve the data's own Bellman equation."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self, final
+
+import numpy as np
+
+from lincat._arguments import check_integer, fail
+from lincat._text import shown
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat.core.bellman import clipped_mass
+from lincat.core.distribution import ReturnDistribution
+from lincat.core.grid import Grid
+from lincat.core.representation import uniform_cdf
+from lincat.learners._batch import BatchLearner
+from lincat.solvers.batch import BatchSolution, solve_totals
+from lincat.solvers.grid_choice import GridChoice, choose_grid
+from lincat.solvers.moments import Moments, solve_moments
+from lincat.solvers.whitening import whiten
+
+__all__ = ["CategoricalLSTD"]
+
+
+@final
+class CategoricalLSTD(BatchLearner):
+    """The linear-categorical fixed point of all data seen (Thm linear_cate_TD_equation).
+
+    ::
+
+        Σ phi (phiᵀTheta − phi'ᵀTheta B(r)ᵀ) = Σ phi b(r)ᵀ
+
+    No step size, no start to forget: what :class:`lincat.LinearCTD` converges to if it sees the
+    data again and again. The sums depend on neither gamma, the grid nor its number of intervals, so
+    that :meth:`solve` answers other questions without another pass.
+
+    Parameters
+    ----------
+    gamma : float
+        In [0, 1]; 1 where every episode ends.
+    grid : Grid or "auto"
+        "auto" places it when the data are known: where the returns are.
+    intervals : int or "auto"
+        K of an automatic grid; "auto" takes as many as keep standard deviations within 1 %.
+    ridge : float
+        Added to the diagonal of Σ phi phiᵀ, relative to its mean: draws the distributions of all
+        states together.
+    n_features : int, optional
+        Needed where states are given by number.
+    max_blocks, nodes, memory_limit
+        As for :class:`lincat.Statistics`.
+
+    Attributes
+    ----------
+    Theta_ : array of shape (d, K)
+    grid_ : Grid
+    residual_ : float
+        Of the equation, relative to its right-hand side.
+    solution_ : BatchSolution
+        With rank, null directions, spectral radius, and further right-hand sides.
+    moments_ : Moments
+        Mean and second moment by equations of their own, which no grid widens.
+    statistics_ : Statistics
+    n_seen_ : int
+
+    Examples
+    --------
+    >>> import lincat
+    >>> lake = lincat.catalog.frozen_lake()
+    >>> seen = lake.process.sample(100_000, seed=0)
+    >>> model = lincat.CategoricalLSTD(gamma=0.95, n_features=16)
+    >>> model = model.fit(seen.state, seen.reward, seen.next_state, terminated=seen.terminated)
+    >>> model.predict([14]).mean().round(2)
+    array([0.41])
+    >>> model.solve(gamma=0.9).predict([14]).mean().round(2)  # no pass over the data
+    array([0.39])
+    """
+
+    def __init__(
+        self,
+        *,
+        gamma: float,
+        grid: Grid | str = "auto",
+        intervals: int | str = "auto",
+        ridge: float = 0.0,
+        n_features: int | None = None,
+        max_blocks: int = 64,
+        nodes: Any = "auto",
+        memory_limit: int = 2**31,
+    ) -> None:
+        super().__init__(
+            gamma=gamma,
+            ridge=ridge,
+            n_features=n_features,
+            max_blocks=max_blocks,
+            nodes=nodes,
+            memory_limit=memory_limit,
+        )
+        self.grid = grid
+        self.intervals = intervals
+
+    def solve(
+        self,
+        *,
+        gamma: float | None = None,
+        grid: Grid | str | None = None,
+        intervals: int | str | None = None,
+    ) -> Self:
+        """Return a copy that answers for another gamma, grid or K, from the same statistics."""
+        given = {"gamma": gamma, "grid": grid, "intervals": intervals}
+        other = copy.copy(self)
+        other._unsolve()
+        other.set_params(**{name: value for name, value in given.items() if value is not None})
+        if grid is None and intervals is not None and isinstance(self.grid, Grid):
+            other.grid = Grid(
+                self.grid.low, self.grid.high, check_integer(intervals, "intervals", low=1)
+            )
+        other._validate()
+        other._ready()
+        return other
+
+    def _validate(self) -> None:
+        super()._validate()
+        if not isinstance(self.grid, Grid) and self.grid != "auto":
+            raise fail("grid", "a lincat.Grid or 'auto'", shown(self.grid))
+        if self.intervals != "auto":
+            check_integer(self.intervals, "intervals", low=1)
+
+    def _solve(self) -> None:
+        totals = self.statistics_.totals()
+        whitening = whiten(totals.Sigma, ridge=self.ridge)
+        if isinstance(self.grid, Grid):
+            self._moments_ = solve_moments(totals, self.gamma, whitening=whitening)
+            self._grid_, self._choice_ = self.grid, None
+        else:
+            intervals = self.intervals if isinstance(self.intervals, int) else None
+            self._choice_ = choose_grid(
+                totals,
+                self.gamma,
+                self._sampled_features(),
+                intervals=intervals,
+                whitening=whitening,
+            )
+            self._grid_, self._moments_ = self._choice_.grid, self._choice_.moments
+        self._solution_: BatchSolution | None = solve_totals(
+            totals, self._grid_, self.gamma, ridge=self.ridge
+        )
+        self._Theta_ = self._solution_.Theta
+        self._residual_ = self._solution_.residual
+
+    def _restore_answer(self, wanted: int | None, residual: float) -> None:
+        """Say where an answer that was read from a file came from."""
+        self._residual_, self._solution_ = residual, None
+        self._choice_ = None if wanted is None else GridChoice(self._grid_, wanted, self._moments_)
+
+    def _predict(self, Phi: FeatureMatrix) -> ReturnDistribution:
+        cdf = Phi @ self._Theta_ + uniform_cdf(self._grid_.intervals)
+        return ReturnDistribution(cdf, self._grid_)
+
+    # ------------------------------------------------------------------------------ what it knows
+
+    @property
+    def grid_(self) -> Grid:
+        """The grid in use: the given one, or the one placed where the returns are."""
+        self._ready()
+        return self._grid_
+
+    @property
+    def choice_(self) -> GridChoice | None:
+        """What speaks for an automatic grid; None for a given one."""
+        self._ready()
+        return self._choice_
+
+    @property
+    def Theta_(self) -> FloatArray:
+        """Parameters of the distributions, shape (d, K)."""
+        self._ready()
+        return self._Theta_
+
+    @property
+    def moments_(self) -> Moments:
+        """Weights of mean and second moment."""
+        self._ready()
+        return self._moments_
+
+    @property
+    def residual_(self) -> float:
+        """The residual of the equation, relative to its right-hand side."""
+        self._ready()
+        return self._residual_
+
+    @property
+    def solution_(self) -> BatchSolution:
+        """The solution with its factors; solved again where the learner came from a file."""
+        self._ready()
+        if self._solution_ is None:
+            totals = self.statistics_.totals()
+            self._solution_ = solve_totals(totals, self._grid_, self.gamma, ridge=self.ridge)
+        return self._solution_
+
+    @property
+    def clipped_mass_(self) -> FloatArray:
+        """Mass that the Bellman update moves off the grid (below, above), per transition, (2,)."""
+        self._ready()
+        totals = self.statistics_.totals()
+        whitening = whiten(totals.Sigma)
+        # phi·constant = 1 where the features span a constant: sums over rows follow from it.
+        constant = whitening.up(whitening.down(totals.phi_sum.sum(axis=0)))
+        weight = totals.phi_sum @ constant
+        seen = weight > 1e-12 * totals.weight
+        following = totals.following(constant)[seen] / weight[seen, None]
+        cdf = np.clip(following @ self._Theta_ + uniform_cdf(self._grid_.intervals), 0.0, 1.0)
+        discount = totals.discount(self.gamma)[seen]
+        lost = clipped_mass(cdf, totals.reward[seen], discount, self._grid_)
+        return np.asarray(weight[seen] @ lost / totals.weight)

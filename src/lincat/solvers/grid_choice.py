@@ -1,0 +1,136 @@
+"""Where to put the grid, and how many intervals it needs, once the data are known.
+
+Range: the union over the states seen of mean ± 6 standard deviations, and of what each observed
+reward leads to, r_g + δ_g V: a rare loss lies many standard deviations away. It is cut to what is
+attainable. Intervals: projecting adds the variance spacing² v(s), v(s) = δ² E v(s') + E[u(1 − u)]
+with u(1 − u) about 1/6 (moments.py), so the spacing follows from how much wider a distribution may
+come out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lincat._arguments import check_integer
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat.core.grid import Grid, reach
+from lincat.solvers.moments import Moments, solve_moments, widening
+from lincat.solvers.whitening import Whitening
+from lincat.statistics.totals import Totals
+
+__all__ = ["FEWEST_INTERVALS", "MOST_INTERVALS", "GridChoice", "choose_grid"]
+
+#: Fewer are never worth it: jumps of the distribution would be smeared.
+FEWEST_INTERVALS = 200
+#: More cost time and memory; what they would be wanted for is said.
+MOST_INTERVALS = 800
+
+_DEVIATIONS = 6.0
+_WIDER = 0.01  # the share by which a standard deviation may come out too large
+_SMALLEST_SD = 0.1  # of the pooled one; states that are nearly certain must not set the spacing
+_OUTER = 0.001  # share of states, at each end, that need not be looked at
+
+
+@dataclass(frozen=True)
+class GridChoice:
+    """A grid, and what speaks for it.
+
+    Attributes
+    ----------
+    grid : Grid
+    wanted : int
+        The intervals with which standard deviations come out at most 1 % too large; the grid has
+        fewer where that is more than it may have.
+    moments : Moments
+        Of the returns.
+    """
+
+    grid: Grid
+    wanted: int
+    moments: Moments
+
+    @property
+    def widening(self) -> float:
+        """The share by which standard deviations come out too large, about."""
+        return math.sqrt(1.0 + ((1.0 + _WIDER) ** 2 - 1.0) * self._coarser**2) - 1.0
+
+    @property
+    def _coarser(self) -> float:
+        return self.wanted / self.grid.intervals
+
+
+def choose_grid(
+    totals: Totals,
+    gamma: float,
+    Phi: FeatureMatrix,
+    *,
+    intervals: int | None = None,
+    most: int = MOST_INTERVALS,
+    attainable: bool = True,
+    whitening: Whitening | None = None,
+) -> GridChoice:
+    """Return a grid for the return distributions that the data lead to.
+
+    Parameters
+    ----------
+    totals : Totals
+    gamma : float
+    Phi : array or CSR matrix of shape (n, d)
+        Features of a sample of the states seen.
+    intervals : int, optional
+        K, if it is given.
+    most : int
+        K at the most, otherwise.
+    attainable : bool
+        Whether rewards keep within the range that was seen, so that returns do.
+    whitening : Whitening, optional
+        Of ``totals.Sigma``, if it is there already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lincat
+    >>> from lincat.solvers.grid_choice import choose_grid
+    >>> coin = lincat.catalog.uniform_coin().process.sample(10_000, seed=1)
+    >>> statistics = lincat.Statistics(n_features=1)
+    >>> statistics = statistics.update(lincat.Transitions(coin.state, coin.reward, coin.next_state))
+    >>> choose_grid(statistics.totals(), 0.5, np.ones((1, 1))).grid
+    Grid(low=0.0, high=2.0, intervals=200)
+    """
+    moments = solve_moments(totals, gamma, whitening=whitening)
+    mean, variance = moments.mean(Phi), moments.variance(Phi)
+    pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
+    sd = np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))
+    low, high = _range(totals, gamma, mean, sd, attainable=attainable)
+    added = np.maximum(np.asarray(Phi @ widening(totals, gamma, whitening=whitening)), 1.0 / 6.0)
+    spacing = math.sqrt((1.0 + _WIDER) ** 2 - 1.0) * float(np.quantile(sd / np.sqrt(added), 0.1))
+    wanted = FEWEST_INTERVALS
+    if spacing > 0.0:
+        wanted = max(wanted, math.ceil(min((high - low) / spacing, 1e9)))
+    if intervals is None:
+        intervals = min(wanted, most)
+    return GridChoice(
+        Grid(low, high, check_integer(intervals, "intervals", low=1)), wanted, moments
+    )
+
+
+def _range(
+    totals: Totals, gamma: float, mean: FloatArray, sd: FloatArray, *, attainable: bool
+) -> tuple[float, float]:
+    seen = np.abs(totals.phi_sum).max(axis=1) > 0.0
+    reward, discount = totals.reward[seen], totals.discount(gamma)[seen]
+    # What a reward leads to: itself, and then some state's mean.
+    typical = np.quantile(mean, [_OUTER, 1.0 - _OUTER])
+    after = reward[:, None] + discount[:, None] * typical
+    low = min(float(np.quantile(mean - _DEVIATIONS * sd, _OUTER)), float(after.min()))
+    high = max(float(np.quantile(mean + _DEVIATIONS * sd, 1.0 - _OUTER)), float(after.max()))
+    if attainable:
+        ends = reach(reward, discount)
+        low, high = max(low, float(ends.min())), min(high, float(ends.max()))
+    narrowest = 1e-6 * max(abs(low), abs(high), 1e-300)
+    if high - low < narrowest:  # a single value, or nearly so
+        low, high = low - 0.5e3 * narrowest, high + 0.5e3 * narrowest
+    return low, high
