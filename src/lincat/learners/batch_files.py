@@ -41,11 +41,13 @@ def state_of_batch(learner: BatchLearner) -> tuple[dict[str, Any], dict[str, Any
     return arrays, numbers
 
 
-def restore_batch(learner: BatchLearner, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
+def restore_batch(
+    learner: BatchLearner, version: str, arrays: dict[str, Any], numbers: dict[str, Any]
+) -> None:
     """Restore what :func:`state_of_batch` gave."""
     kept = numbers["statistics"]
     sums = {name[len(_SUMS) :]: a for name, a in arrays.items() if name.startswith(_SUMS)}
-    learner.statistics_ = statistics_files.unpacked(kept["params"], kept["state"], sums)
+    learner.statistics_ = statistics_files.unpacked(version, kept["params"], kept["state"], sums)
     d = learner.statistics_.n_features
     sample = learner._sample_ = StateSample()
     sample.seen, sample.stride = numbers["sample"]

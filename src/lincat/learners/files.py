@@ -71,7 +71,7 @@ def _build(content: bytes) -> Learner | BatchLearner:
     params = {name: _unplain(name, value) for name, value in header["params"].items()}
     learner: Learner | BatchLearner = LEARNERS.named(header["class"])(**params)
     if isinstance(learner, BatchLearner):
-        restore_batch(learner, arrays, header["state"])
+        restore_batch(learner, header["lincat"], arrays, header["state"])
         return learner
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))

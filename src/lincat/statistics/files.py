@@ -20,6 +20,7 @@ import scipy.sparse
 from lincat._arguments import check_array, fail
 from lincat._tensors import pack, read_packed, unpack, write_packed
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
+from lincat._version import __version__
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.blocks import Block, Blocks
 from lincat.statistics.dense import DenseSums
@@ -66,7 +67,7 @@ def packed(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any], dict
         "most": statistics._blocks.most,
         "length": statistics._blocks.length,
     }
-    state["sha256"] = _checksum(params, state, arrays)
+    state["sha256"] = _checksum(__version__, params, state, arrays)
     return params, state, arrays
 
 
@@ -77,14 +78,16 @@ def load(path: str | Path) -> Statistics:
 
 def _build(content: bytes) -> Statistics:
     header, arrays = unpack(content, _KEY, [_CLASS])
-    return unpacked(header["params"], header["state"], arrays)
+    return unpacked(header["lincat"], header["params"], header["state"], arrays)
 
 
-def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]) -> Statistics:
+def unpacked(
+    version: str, params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]
+) -> Statistics:
     """Return the statistics that :func:`packed` took apart; refuse what was changed since."""
     state = dict(state)
     expected = state.pop("sha256")
-    found = _checksum(params, state, arrays)
+    found = _checksum(version, params, state, arrays)
     if found != expected:
         remedy = "the file was changed or damaged: make it again"
         raise fail("checksum", str(expected)[:16], found[:16], remedy)
@@ -108,8 +111,10 @@ def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, An
     return statistics
 
 
-def _checksum(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]) -> str:
-    digest = hashlib.sha256(json.dumps([params, state], sort_keys=True).encode())
+def _checksum(
+    version: str, params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]
+) -> str:
+    digest = hashlib.sha256(json.dumps([version, params, state], sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
