@@ -239,7 +239,7 @@ class Learner(Parametrised, ABC):
         self._after_fit()
 
     def _validate(self) -> None:
-        check_gamma(self.gamma)
+        check_gamma(self.gamma, one=True)
         check_choice(self.averaging, "averaging", ("none", "full", "tail"))
         check_choice(self.dtype, "dtype", ("float64", "float32"))
         schedule_from(self.step_size)
