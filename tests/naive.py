@@ -472,3 +472,49 @@ def undiscounted_returns(process, state):
         for total, share in following.items():
             out[r + total] = out.get(r + total, 0.0) + p * share
     return out
+
+
+def totals(transitions, d):
+    """The sums of lincat.Totals, one transition at a time; rewards split if there are many."""
+    from lincat.statistics.reward_nodes import spaced_nodes
+    from lincat.statistics.totals import Totals
+
+    t, eye = transitions, np.eye(d)
+    values, counts = np.unique(t.reward, return_counts=True)
+    nodes = values if len(values) <= 64 else spaced_nodes(values, counts.astype(float), 64)
+    cross, phi_sum, Sigma, total = {}, {}, np.zeros((d, d)), 0.0
+    for i in range(len(t)):
+        phi, phi_next = (
+            eye[x[i]] if t.kind == "states" else np.asarray(x[[i]].todense())[0]
+            if t.kind == "sparse" else x[i]
+            for x in (t.phi, t.phi_next)
+        )  # fmt: skip
+        weight = 1.0 if t.weight is None else t.weight[i]
+        given = math.nan if t.discount is None else t.discount[i]
+        ended = given == 0.0 or (t.terminated is not None and t.terminated[i])
+        power = 0 if ended else 1 if math.isnan(given) else -1
+        given = given if power == -1 else math.nan
+        for node, part in split_reward(nodes, t.reward[i], exact=len(values) <= 64):
+            key = ({1: 0, -1: 1, 0: 2}[power], -1.0 if power != -1 else given, node, power, given)
+            follows = 0.0 if ended else 1.0
+            term = weight * part * np.outer(phi, phi_next) * follows
+            cross[key] = cross.get(key, 0.0) + term
+            phi_sum[key] = phi_sum.get(key, 0.0) + weight * part * phi
+        Sigma += weight * np.outer(phi, phi)
+        total += weight
+    keys = sorted(cross, key=lambda key: key[:3])
+    _, _, reward, power, given = (np.array(x) for x in zip(*keys, strict=True))
+    cross, phi_sum = (np.array([x[key] for key in keys]) for x in (cross, phi_sum))
+    return Totals(reward, power, given, cross, phi_sum, Sigma, len(t), total)
+
+
+def split_reward(nodes, reward, exact):
+    """Nodes and weights: Lagrange's polynomials of the three nodes about the nearest."""
+    if exact:
+        return [(reward, 1.0)]
+    nearest = int(np.argmin(np.abs(nodes - reward)))
+    middle = min(max(nearest, 1), len(nodes) - 2)
+    three = nodes[middle - 1 : middle + 2]
+    return [
+        (x, math.prod((reward - y) / (x - y) for y in three if y != x)) for x in three
+    ]  # fmt: skip

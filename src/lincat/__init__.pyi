@@ -63,6 +63,7 @@ from .solvers.exact import solve_categorical, solve_value
 from .solvers.krylov import ConvergenceError
 from .solvers.projection import linear_projection
 from .solvers.returns import true_returns
+from .statistics.block_statistics import Statistics
 from .theory.constants import ErrorConstants, error_constants
 from .theory.stability import max_step_size
 
@@ -99,6 +100,7 @@ __all__ = [
     "Scaling",
     "SoftmaxCTD",
     "StateTransitions",
+    "Statistics",
     "Steps",
     "Tabular",
     "Tiles",

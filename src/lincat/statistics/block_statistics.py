@@ -1,0 +1,392 @@
+"""Statistics: what transitions say, for any gamma, any grid and any number of intervals."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from lincat._typing import ArrayLike, FloatArray, IntArray
+from lincat._validation import check_integer, fail
+from lincat.data.transitions import Transitions
+from lincat.statistics.blocks import Block, Blocks, Sums
+from lincat.statistics.dense import DenseSums, as_dense
+from lincat.statistics.groups import Groups
+from lincat.statistics.placement import Bucket, Placement
+from lincat.statistics.reward_nodes import RewardNodes, check_nodes
+from lincat.statistics.rows import Rows, joined, rows_of
+from lincat.statistics.sparse import SparseSums
+from lincat.statistics.totals import Totals
+
+__all__ = ["Statistics"]
+
+_NODES = 64
+_SMALL = 64  # up to as many features, a table of states is summed in dense matrices
+
+
+class Statistics:
+    """Sums over transitions, by blocks of time, from which the fixed point of the data is solved.
+
+    Nothing in them depends on gamma, on a grid or on its number of intervals (Thm
+    linear_cate_TD_equation): with groups g of equal reward and discount,
+
+        N_g = Σ w phi phi'ᵀ,   c_g = Σ w phi,   Sigma = Σ w phi phiᵀ
+
+    for each block. Blocks are added, so statistics of several files or sites give the answer of all
+    of them together. Up to 64 distinct rewards are kept as they are; more are split over nodes, so
+    that their sum and their sum of squares stay exact. How a stream was cut into updates does not
+    matter, to the last bit.
+
+    Parameters
+    ----------
+    n_features : int, optional
+        The number of features d; found from the first transitions unless states are numbers.
+    max_blocks : int
+        At most as many blocks; there are at least half as many once there are enough rows.
+    nodes : "auto", int, array, or Statistics
+        Nodes for more than 64 distinct rewards: 64 or another number of them, chosen from the
+        first rewards, or given ones, or those of other statistics (which must agree to be merged).
+    memory_limit : int
+        Bytes that the sums may take. Where they would take more, there are fewer blocks; what does
+        not fit as one block is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lincat
+    >>> statistics = lincat.Statistics(n_features=2)
+    >>> statistics.update(lincat.Transitions([0, 1, 1], [1.0, 0.0, 5.0], [1, 1, 0],
+    ...                                      terminated=[0, 0, 1])).count
+    3
+    >>> totals = statistics.totals()
+    >>> totals.reward, totals.power
+    (array([0., 1., 5.]), array([1, 1, 0]))
+    >>> totals.cross[1]
+    array([[0., 1.],
+           [0., 0.]])
+    """
+
+    def __init__(
+        self,
+        n_features: int | None = None,
+        *,
+        max_blocks: int = 64,
+        nodes: Any = "auto",
+        memory_limit: int = 2**31,
+    ) -> None:
+        self.n_features = n_features
+        if n_features is not None:
+            self.n_features = check_integer(n_features, "n_features", low=1)
+        self.max_blocks = check_integer(max_blocks, "max_blocks", low=1)
+        self.memory_limit = check_integer(memory_limit, "memory_limit", low=1)
+        self._nodes = _chosen_nodes(nodes)
+        self._groups = Groups()
+        self._blocks = Blocks(self.max_blocks)
+        self._dense = True
+        self._waiting: list[Rows] = []  # fewer rows than a chunk
+        self._settled_copy: Statistics | None = None
+        self.count = 0
+        self.reward_low, self.reward_high = np.inf, -np.inf
+        self.largest_norm = 0.0
+
+    # Adding
+
+    def update(self, transitions: Transitions, truncated: ArrayLike | None = None) -> Statistics:
+        """Add transitions, in the order in which they were seen.
+
+        Parameters
+        ----------
+        transitions : Transitions
+        truncated : array of bool, shape (n,), optional
+            Where the record of an episode breaks off, so that blocks need not hold what follows.
+        """
+        self._check(transitions)
+        rows = rows_of(transitions, truncated)
+        self._settled_copy = None
+        self.count += len(rows)
+        self.reward_low = min(self.reward_low, float(rows.reward.min()))
+        self.reward_high = max(self.reward_high, float(rows.reward.max()))
+        self.largest_norm = max(self.largest_norm, float(transitions.squared_norms().max()))
+        if self._waiting and self._waiting[0].kind != rows.kind:
+            self._flush()
+        size, first = self._chunk, 0
+        if self._waiting:
+            first = min(size - sum(map(len, self._waiting)), len(rows))
+            self._waiting.append(rows[:first].copy())
+            if sum(map(len, self._waiting)) == size:
+                self._flush()
+        while len(rows) - first >= size:
+            self._add(rows[first : first + size])
+            first += size
+        if first < len(rows):
+            self._waiting.append(rows[first:].copy())
+        return self
+
+    def merge(self, other: Statistics) -> Statistics:
+        """Add the blocks of other statistics behind these; ``other`` stays as it is.
+
+        Rewards must have the same nodes, or nodes of which one are the others grown. Statistics
+        with at most 64 distinct rewards have no nodes yet, and take those of the other side.
+        """
+        if not isinstance(other, Statistics):
+            raise fail("other", "lincat.Statistics", type(other).__name__)
+        if not other.count:
+            return self
+        d = other.n_features
+        if self.n_features not in (None, d):
+            raise fail("other", f"statistics of {self.n_features} features", d)
+        self._flush()
+        theirs = other._settled()
+        nodes = self._nodes.agreed(theirs._nodes)
+        groups = Groups()
+        if not self.count:
+            self.n_features, self._dense = d, theirs._dense
+        mine = self._blocks.regrouped(self._groups.shares(nodes, groups))
+        added = theirs._blocks.regrouped(theirs._groups.shares(nodes, groups))
+        if self._dense or theirs._dense:
+            for blocks in (mine, added):
+                blocks.items = [_with_dense_sums(block, len(groups)) for block in blocks.items]
+        mine.append(added)
+        while not mine.fit(self.memory_limit, 0, self._refusal):
+            pass
+        self._dense = self._dense or theirs._dense
+        self._nodes, self._groups, self._blocks = nodes, groups, mine
+        self._settled_copy = None
+        self.count += other.count
+        self.reward_low = min(self.reward_low, other.reward_low)
+        self.reward_high = max(self.reward_high, other.reward_high)
+        self.largest_norm = max(self.largest_norm, other.largest_norm)
+        return self
+
+    # Reading
+
+    def totals(self) -> Totals:
+        """Return the sums over all blocks."""
+        return self._sum(range(self.n_blocks))
+
+    def block_totals(self, i: int) -> Totals:
+        """Return the sums of block i, of 0 .. n_blocks - 1, on the groups of :meth:`totals`."""
+        return self._sum([self._number(i)])
+
+    def leave_out(self, i: int) -> Totals:
+        """Return the sums of all blocks but i, on the groups of :meth:`totals`."""
+        i = self._number(i)
+        return self._sum(j for j in range(self.n_blocks) if j != i)
+
+    def window(self, first: int, last: int) -> Totals:
+        """Return the sums of blocks first .. last - 1, on the groups of :meth:`totals`."""
+        if not 0 <= first < last <= self.n_blocks:
+            raise fail("window", f"0 <= first < last <= {self.n_blocks}", (first, last))
+        return self._sum(range(first, last))
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks."""
+        return len(self._settled()._blocks.items)
+
+    @property
+    def block_counts(self) -> IntArray:
+        """The number of transitions in each block, shape (n_blocks,)."""
+        return np.array([b.count for b in self._settled()._blocks.items], dtype=np.int64)
+
+    @property
+    def block_weights(self) -> FloatArray:
+        """The sum of weights in each block, shape (n_blocks,)."""
+        return np.array([block.weight for block in self._settled()._blocks.items])
+
+    @property
+    def weight(self) -> float:
+        """The sum of all weights."""
+        return float(self.block_weights.sum())
+
+    @property
+    def nodes_(self) -> FloatArray:
+        """The values that stand for rewards, ascending."""
+        return self._settled()._nodes.values.copy()
+
+    @property
+    def exact_rewards(self) -> bool:
+        """Whether every reward is kept as it is."""
+        return self._settled()._nodes.exact
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self._blocks.nbytes + sum(rows.nbytes for rows in self._waiting)
+
+    @staticmethod
+    def nbytes_for(
+        n_features: int, n_nodes: int = _NODES, n_blocks: int = 64, n_discounts: int = 1
+    ) -> int:
+        """Return the bytes that dense sums take at most, with some discounts beside ends.
+
+        Examples
+        --------
+        >>> import lincat
+        >>> lincat.Statistics.nbytes_for(n_features=64, n_nodes=11, n_blocks=32) / 2**20
+        12.34375
+        """
+        d, groups = n_features, n_nodes * n_discounts
+        return 8 * n_blocks * (d * d * (1 + groups) + d * (n_nodes + groups))
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __repr__(self) -> str:
+        return f"Statistics({self.count} transitions, {self.n_features} features)"
+
+    def save(self, path: str | Path) -> None:
+        """Write the statistics to a file: safetensors, no code, written whole or not at all."""
+        from lincat.statistics.files import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Statistics:
+        """Read statistics that :meth:`save` wrote; a file that was changed since is refused."""
+        from lincat.statistics.files import load
+
+        return load(path)
+
+    # Inside
+
+    @property
+    def _chunk(self) -> int:
+        """Rows that are summed at once: many enough for fast products, a few megabytes."""
+        return int(np.clip(2**20 // (self.n_features or 1), 1024, 8192))
+
+    def _empty(self) -> Sums:
+        d = self.n_features or 0
+        return DenseSums(d) if self._dense else SparseSums(d)
+
+    def _check(self, transitions: Transitions) -> None:
+        if not isinstance(transitions, Transitions):
+            raise fail("transitions", "lincat.Transitions", type(transitions).__name__)
+        if not len(transitions):
+            raise fail("transitions", "at least one transition", "none")
+        d = transitions.n_features
+        if d is None and self.n_features is None:
+            remedy = "pass n_features= to Statistics"
+            raise fail("n_features", "the number of states, since states are numbers", None, remedy)
+        if d is not None and self.n_features not in (None, d):
+            raise fail("phi", f"{self.n_features} features", d)
+        if d is None:
+            top = int(max(transitions.phi.max(), transitions.phi_next.max()))
+            if top >= (self.n_features or 0):
+                raise fail("phi", f"states below n_features = {self.n_features}", top)
+        if not self.count:
+            self.n_features = self.n_features if d is None else d
+            small = (self.n_features or 0) <= _SMALL
+            self._dense = transitions.kind == "dense" or small
+
+    def _settled(self) -> Statistics:
+        """Return these statistics with no row waiting; how they continue is not affected."""
+        if not self._waiting:
+            return self
+        if self._settled_copy is None:
+            other = copy.copy(self)
+            other._nodes, other._groups = self._nodes.copy(), self._groups.copy()
+            other._blocks, other._waiting = self._blocks.copy(), list(self._waiting)
+            other._flush()
+            self._settled_copy = other
+        return self._settled_copy
+
+    def _flush(self) -> None:
+        if self._waiting:
+            rows, self._waiting = joined(self._waiting), []
+            self._add(rows)
+
+    def _add(self, rows: Rows) -> None:
+        """Add a chunk to its block, or blocks."""
+        placement = self._place(rows)
+        first = 0
+        with _blas().limit(limits=1, user_api="blas"):  # threads could change the last bits
+            while first < len(rows):
+                rest = placement[first:]
+                block = self._blocks.open(self._empty())
+                while not self._blocks.fit(
+                    self.memory_limit, block.sums.new_bytes(rest), self._refusal
+                ):
+                    block = self._blocks.open(self._empty())
+                last = first + self._blocks.take(block, rows.weight[first:], rows.end[first:])
+                block.sums.add(rows[first:last], placement[first:last])
+                first = last
+            while not self._blocks.fit(self.memory_limit, 0, self._refusal):
+                pass  # sparse sums are known once they are there
+
+    def _place(self, rows: Rows) -> Placement:
+        exact = self._nodes.exact
+        self._nodes.cover(rows.reward, np.ones(len(rows)))
+        if exact and not self._nodes.exact:
+            groups = Groups()
+            self._blocks = self._blocks.regrouped(self._groups.shares(self._nodes, groups))
+            self._groups = groups
+        first, split = self._nodes.place(rows.reward)
+        kind, kinds = self._groups.discount_kinds(rows.discount)
+        key = first * len(kinds) + kind
+        present = np.flatnonzero(np.bincount(key))
+        number = np.zeros(int(key.max()) + 1, dtype=np.int64)
+        number[present] = np.arange(len(present))
+        width = 1 if split is None else 3
+        buckets = []
+        for node, of_kind in zip(*np.divmod(present, len(kinds)), strict=True):
+            power, given = kinds[of_kind]
+            values = self._nodes.values[node : node + width].tolist()
+            groups_of = tuple(self._groups.number(value, power, given) for value in values)
+            buckets.append(Bucket(groups_of, follows=power != 0))
+        return Placement(number[key], tuple(buckets), split)
+
+    def _number(self, i: int) -> int:
+        if not 0 <= i < self.n_blocks:
+            raise fail("i", f"a block from 0 to {self.n_blocks - 1}", i)
+        return i
+
+    def _sum(self, chosen: Iterable[int]) -> Totals:
+        settled = self._settled()
+        if not self.count:
+            raise fail("statistics", "at least one transition", "none", "call update first")
+        whole = Block(settled._empty())
+        for i in chosen:
+            whole = whole.plus(settled._blocks.items[i])
+        order, reward, power, given = settled._groups.table()
+        cross, phi_sum, Sigma = whole.sums.stacked(order)
+        return Totals(reward, power, given, cross, phi_sum, Sigma, whole.count, whole.weight)
+
+    def _refusal(self, needed: int) -> Exception:
+        return fail(
+            "memory_limit",
+            f"room for the sums of one block ({needed} bytes)",
+            f"{self.memory_limit} bytes",
+            "use fewer features or fewer nodes=, a higher memory_limit=, or a streaming learner",
+        )
+
+
+def _chosen_nodes(nodes: Any) -> RewardNodes:
+    if isinstance(nodes, Statistics):
+        settled = nodes._settled()._nodes
+        return RewardNodes(settled.number, None if settled.exact else settled.values)
+    if isinstance(nodes, str):
+        if nodes != "auto":
+            raise fail("nodes", "'auto', a number of nodes, values, or Statistics", repr(nodes))
+        return RewardNodes(_NODES)
+    if np.ndim(nodes) == 0:
+        return RewardNodes(check_integer(nodes, "nodes", low=5))
+    return RewardNodes(_NODES, check_nodes(nodes))
+
+
+def _with_dense_sums(block: Block, n_groups: int) -> Block:
+    if isinstance(block.sums, DenseSums):
+        return block
+    other = block.copy()
+    other.sums = as_dense(block.sums, n_groups)
+    return other
+
+
+@cache
+def _blas() -> Any:
+    return ThreadpoolController()

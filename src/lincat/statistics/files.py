@@ -1,0 +1,217 @@
+"""Statistics as files: safetensors, so that reading one runs no code, with a checksum.
+
+Blocks lie one behind the other in each array; ``..._ends`` says where each block ends. Rows that
+wait to be summed are kept as they are, so that statistics continue as if they had never been
+written. The checksum (SHA-256) covers every array and every value: sums that a broken disk changed
+would look like sums.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from lincat._tensors import pack, read_packed, unpack, write_packed
+from lincat._typing import FeatureMatrix, FloatArray, IntArray
+from lincat._validation import check_array, fail
+from lincat._version import __version__
+from lincat.statistics.block_statistics import Statistics
+from lincat.statistics.blocks import Block, Blocks
+from lincat.statistics.dense import DenseSums
+from lincat.statistics.groups import Groups
+from lincat.statistics.reward_nodes import RewardNodes
+from lincat.statistics.rows import Rows, joined
+from lincat.statistics.sparse import Entries, SparseSums
+
+__all__ = ["load", "save", "save_bytes"]
+
+_KEY = "lincat statistics"
+_CLASS = Statistics.__name__
+_COLUMNS = ("reward", "discount", "weight", "end")
+
+
+def save(statistics: Statistics, path: str | Path) -> None:
+    """Write statistics to a file, whole or not at all."""
+    write_packed(path, save_bytes(statistics))
+
+
+def save_bytes(statistics: Statistics) -> bytes:
+    """Return the content of a file, which depends on nothing but the statistics."""
+    arrays = {
+        **_common_arrays(statistics),
+        **(_dense_arrays if statistics._dense else _sparse_arrays)(statistics._blocks),
+        **_waiting_arrays(statistics._waiting),
+    }
+    params = {
+        "n_features": statistics.n_features,
+        "max_blocks": statistics.max_blocks,
+        "memory_limit": statistics.memory_limit,
+    }
+    state: dict[str, Any] = {
+        "count": statistics.count,
+        "dense": statistics._dense,
+        "exact": statistics._nodes.exact,
+        "number": statistics._nodes.number,
+        "most": statistics._blocks.most,
+        "length": statistics._blocks.length,
+    }
+    state["sha256"] = _checksum(__version__, params, state, arrays)
+    return pack(_KEY, _CLASS, params, state, arrays, _not_plain)
+
+
+def load(path: str | Path) -> Statistics:
+    """Read statistics; see :meth:`lincat.Statistics.load`."""
+    return read_packed(path, "file of statistics", _build)
+
+
+def _build(content: bytes) -> Statistics:
+    header, arrays = unpack(content, _KEY, [_CLASS])
+    params, state = header["params"], header["state"]
+    expected = state.pop("sha256")
+    found = _checksum(header["lincat"], params, state, arrays)
+    if found != expected:
+        remedy = "the file was changed or damaged: make it again"
+        raise fail("checksum", str(expected)[:16], found[:16], remedy)
+    statistics = Statistics(**params)
+    statistics.count, statistics._dense = state["count"], state["dense"]
+    low, high, norm = arrays["ranges"].tolist()
+    statistics.reward_low, statistics.reward_high, statistics.largest_norm = low, high, norm
+    nodes = RewardNodes(state["number"], check_array(arrays["nodes"], "nodes"))
+    nodes.exact, nodes.counts = state["exact"], arrays["node_counts"]
+    keys = [(r, int(p), g) for r, p, g in arrays["groups"].tolist()]
+    statistics._nodes, statistics._groups = nodes, Groups(keys)
+    blocks = Blocks(state["most"], state["length"])
+    read = _dense_sums if state["dense"] else _sparse_sums
+    ends = arrays["block_has_end"].tolist()
+    columns = (arrays["block_counts"].tolist(), arrays["block_weights"].tolist(), ends)
+    closed = arrays["block_closed"].tolist()
+    sums = read(arrays, len(closed), params["n_features"])
+    blocks.items = [Block(*block) for block in zip(sums, *columns, closed, strict=True)]
+    statistics._blocks = blocks
+    statistics._waiting = _waiting_rows(arrays, params["n_features"])
+    return statistics
+
+
+def _checksum(
+    version: str, params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]
+) -> str:
+    digest = hashlib.sha256(json.dumps([version, params, state], sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _not_plain(value: Any) -> Any:
+    raise fail("statistics", "settings that can be written to a file", repr(value)[:80])
+
+
+def _common_arrays(statistics: Statistics) -> dict[str, Any]:
+    blocks = statistics._blocks.items
+    return {
+        "ranges": np.array(
+            [statistics.reward_low, statistics.reward_high, statistics.largest_norm]
+        ),
+        "nodes": statistics._nodes.values,
+        "node_counts": statistics._nodes.counts,
+        "groups": np.array(statistics._groups.keys, dtype=np.float64).reshape(-1, 3),
+        "block_counts": np.array([block.count for block in blocks], dtype=np.int64),
+        "block_weights": np.array([block.weight for block in blocks], dtype=np.float64),
+        "block_has_end": np.array([block.has_end for block in blocks], dtype=bool),
+        "block_closed": np.array([block.closed for block in blocks], dtype=bool),
+    }
+
+
+def _dense_arrays(blocks: Blocks) -> dict[str, Any]:
+    sums = [block.sums for block in blocks.items]
+    arrays = {"Sigma": _stacked(x.Sigma for x in sums)}
+    for name in ("cross", "phi_sum"):
+        parts = [getattr(x, name) for x in sums]
+        arrays[name] = _stacked(array for part in parts for array in part.values())
+        arrays[f"{name}_group"] = np.array([g for part in parts for g in part], dtype=np.int64)
+        arrays[f"{name}_ends"] = np.cumsum([len(part) for part in parts], dtype=np.int64)
+    return arrays
+
+
+def _dense_sums(arrays: dict[str, Any], n_blocks: int, d: int) -> list[DenseSums]:
+    sums = [DenseSums(d) for _ in range(n_blocks)]
+    for i, block in enumerate(sums):
+        block.Sigma = arrays["Sigma"][i]
+        for name in ("cross", "phi_sum"):
+            part = _part(arrays[f"{name}_ends"], i)
+            groups = arrays[f"{name}_group"][part].tolist()
+            setattr(block, name, dict(zip(groups, arrays[name][part], strict=True)))
+    return sums
+
+
+def _sparse_arrays(blocks: Blocks) -> dict[str, Any]:
+    arrays = {}
+    for name in ("cross", "phi_sum", "Sigma"):
+        pieces = [getattr(block.sums, name).pieces for block in blocks.items]
+        flat = [piece for part in pieces for piece in part]
+        arrays[f"{name}_place"] = _joined([place for place, _ in flat], np.int64)
+        arrays[f"{name}_value"] = _joined([value for _, value in flat], np.float64)
+        arrays[f"{name}_piece_ends"] = np.cumsum([len(x[0]) for x in flat], dtype=np.int64)
+        arrays[f"{name}_ends"] = np.cumsum([len(part) for part in pieces], dtype=np.int64)
+    return arrays
+
+
+def _sparse_sums(arrays: dict[str, Any], n_blocks: int, d: int) -> list[SparseSums]:
+    sums = [SparseSums(d) for _ in range(n_blocks)]
+    for name in ("cross", "phi_sum", "Sigma"):
+        places, values = arrays[f"{name}_place"], arrays[f"{name}_value"]
+        ends = arrays[f"{name}_piece_ends"]
+        parts = [_part(ends, i) for i in range(len(ends))]
+        pieces = [(places[part], values[part]) for part in parts]
+        for i, block in enumerate(sums):
+            setattr(block, name, Entries(pieces[_part(arrays[f"{name}_ends"], i)]))
+    return sums
+
+
+def _waiting_arrays(waiting: list[Rows]) -> dict[str, Any]:
+    if not waiting:
+        return {}
+    rows = joined(waiting)
+    arrays = {f"waiting_{name}": getattr(rows, name) for name in _COLUMNS}
+    for name in ("phi", "phi_next"):
+        features: FeatureMatrix = getattr(rows, name)
+        if rows.kind == "sparse":
+            for part in ("data", "indices", "indptr"):
+                arrays[f"waiting_{name}_{part}"] = getattr(features, part)
+        else:
+            arrays[f"waiting_{name}"] = features
+    return arrays
+
+
+def _waiting_rows(arrays: dict[str, Any], d: int) -> list[Rows]:
+    if "waiting_reward" not in arrays:
+        return []
+    columns = [arrays[f"waiting_{name}"] for name in _COLUMNS]
+    features = []
+    for name in ("phi", "phi_next"):
+        if f"waiting_{name}" in arrays:
+            features.append(arrays[f"waiting_{name}"])
+            continue
+        triple = [arrays[f"waiting_{name}_{part}"] for part in ("data", "indices", "indptr")]
+        features.append(scipy.sparse.csr_array(tuple(triple), shape=(len(columns[0]), d)))
+    return [Rows(features[0], features[1], *columns)]
+
+
+def _stacked(arrays: Iterable[FloatArray]) -> FloatArray:
+    listed = list(arrays)
+    return np.stack(listed) if listed else np.zeros(0)
+
+
+def _joined(arrays: list[Any], dtype: Any) -> Any:
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype=dtype)
+
+
+def _part(ends: IntArray, i: int) -> slice:
+    return slice(int(ends[i - 1]) if i else 0, int(ends[i]))

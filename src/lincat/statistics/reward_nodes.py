@@ -1,0 +1,207 @@
+"""Reward nodes: the few values that stand for all rewards.
+
+While there are few distinct rewards, the nodes are these values, and nothing is approximated.
+Otherwise nodes are spaced like sinh about the median, finely in the bulk and coarsely in the tails,
+and a reward r is split over the three nodes a < b < c about the one nearest to it:
+
+    w_a = (r − b)(r − c) / ((a − b)(a − c)), and so on
+
+the weights of quadratic interpolation, so that Σ w = 1, Σ w x = r and Σ w x² = r² (a weight may be
+negative, since only signed weights keep r² where r is no node). Rewards nearest to an end have
+nodes added beyond it, each 1.5 times as far from the last as that from the one before. Those depend
+on the two last nodes alone, and a reward is split in the same way wherever the nodes end, so that
+sums on nodes that grew apart from the same ones still add up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from lincat._validation import check_array, fail
+
+__all__ = ["RewardNodes", "check_nodes", "spaced_nodes", "three_way"]
+
+_EXACT_VALUES = 64  # as many distinct rewards are kept as they are
+_GROWTH = 1.5
+_MOST_NODES = 512
+
+
+class RewardNodes:
+    """The nodes of a stream so far: the rewards themselves while they are few.
+
+    Attributes
+    ----------
+    values : array of shape (M,)
+        Ascending.
+    exact : bool
+        Whether they are the rewards themselves.
+    counts : array of shape (M,)
+        How often each occurred; used for exact values only.
+    """
+
+    def __init__(self, number: int, values: FloatArray | None = None) -> None:
+        self.number = number  # of nodes, once there are too many values
+        self.exact = values is None
+        self.values = np.zeros(0) if values is None else values
+        self.counts = np.zeros(len(self.values))
+
+    def copy(self) -> RewardNodes:
+        """Return nodes that can be changed without changing these."""
+        other = RewardNodes(self.number, self.values)
+        other.exact, other.counts = self.exact, self.counts.copy()
+        return other
+
+    def cover(self, rewards: FloatArray, counts: FloatArray) -> None:
+        """Make sure that these rewards have nodes; exact ones become spaced ones if too many."""
+        if self.exact:
+            values, number = np.unique(np.concatenate([self.values, rewards]), return_inverse=True)
+            total = np.zeros(len(values))
+            np.add.at(total, number, np.concatenate([self.counts, counts]))
+            if len(values) <= _EXACT_VALUES:
+                self.values, self.counts = values, total
+                return
+            self.values, self.exact = spaced_nodes(values, total, self.number), False
+            self.counts = np.zeros(0)
+            rewards = values
+        self.values = grown(self.values, float(rewards.min()), float(rewards.max()))
+
+    def place(self, rewards: FloatArray) -> tuple[IntArray, FloatArray | None]:
+        """Return the first node of each reward, and how it is split over three; None if exact."""
+        if self.exact:
+            return np.searchsorted(self.values, rewards), None
+        return three_way(self.values, rewards)
+
+    def agreed(self, other: RewardNodes) -> RewardNodes:
+        """Return nodes for the rewards of both."""
+        both = self.copy()
+        if other.exact:
+            if len(other.values):
+                both.cover(other.values, other.counts)
+        elif self.exact:
+            both = other.agreed(self)
+            both.number = self.number
+        else:
+            values = common_nodes(self.values, other.values)
+            if values is None:
+                raise fail(
+                    "nodes",
+                    f"the same reward nodes on both sides, here {_shown(self.values)}",
+                    _shown(other.values),
+                    "give nodes=other.nodes_ before the first update",
+                )
+            both.values = values
+        return both
+
+
+def _shown(nodes: FloatArray) -> str:
+    middle = nodes[len(nodes) // 2]
+    return f"{len(nodes)} from {nodes[0]:.6g} to {nodes[-1]:.6g} about {middle:.6g}"
+
+
+def spaced_nodes(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
+    """Return n nodes c + s sinh(i h), from one below the smallest value to one above the largest.
+
+    c is the median, one of the nodes; s the median distance from c of the values that differ from
+    it: neither many equal rewards nor a few huge ones move them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.statistics.reward_nodes import spaced_nodes
+    >>> spaced_nodes(np.array([-9.0, -1.0, 0.0, 1.0, 9.0]), np.ones(5), 7).round(2)
+    array([-38.35,  -9.  ,  -2.01,   0.  ,   2.01,   9.  ,  38.35])
+    """
+    centre = _median(values, weights)
+    away = values != centre
+    distance = np.abs(values[away] - centre)
+    scale = _median(distance, weights[away])
+    low, high = (float(np.arcsinh((end - centre) / scale)) for end in (values.min(), values.max()))
+    # The centre stays a node: both sides have a whole number of steps of one length.
+    inner = n - 3
+    below = min(max(round(inner * -low / (high - low)), int(low < 0.0)), inner - int(high > 0.0))
+    above = inner - below
+    step = max(-low / max(below, 1), high / max(above, 1))
+    nodes = np.unique(centre + scale * np.sinh(step * np.arange(-below - 1.0, above + 2.0)))
+    if not np.isfinite(nodes).all():
+        raise _unusable(float(values.min()), float(values.max()))
+    if len(nodes) < 3:  # rewards that differ in their last digits only
+        nodes = centre + 4.0 * max(scale, float(np.spacing(abs(centre)))) * np.arange(-1.0, 2.0)
+    return nodes
+
+
+def _median(values: FloatArray, weights: FloatArray) -> float:
+    """Return the smallest value with at least half of the weight at or below it."""
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    return float(values[order[np.searchsorted(total, total[-1] / 2.0)]])
+
+
+def grown(nodes: FloatArray, low: float, high: float) -> FloatArray:
+    """Return the nodes, with others beyond them if an end is the nearest node of low or high."""
+    above = _beyond(float(nodes[-2]), float(nodes[-1]), high)
+    below = _beyond(float(-nodes[1]), float(-nodes[0]), -low)
+    if len(nodes) + len(above) + len(below) > _MOST_NODES:
+        raise _unusable(low, high)
+    return np.concatenate([-np.array(below[::-1]), nodes, above])
+
+
+def _beyond(before: float, last: float, goal: float) -> list[float]:
+    found: list[float] = []
+    while 0.5 * (before + last) <= goal and len(found) <= _MOST_NODES:
+        before, last = last, last + _GROWTH * (last - before)
+        found.append(last)
+    return found
+
+
+def three_way(nodes: FloatArray, reward: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the first of the three nodes of each reward, shape (n,), and weights, (n, 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.statistics.reward_nodes import three_way
+    >>> first, weight = three_way(np.array([0.0, 1.0, 2.0, 3.0]), np.array([1.25]))
+    >>> first, weight
+    (array([0]), array([[-0.09375,  0.9375 ,  0.15625]]))
+    """
+    middles = 0.5 * (nodes[:-1] + nodes[1:])
+    first = np.clip(np.searchsorted(middles, reward) - 1, 0, len(nodes) - 3)
+    a, b, c = nodes[first], nodes[first + 1], nodes[first + 2]
+    from_a, from_b, from_c = reward - a, reward - b, reward - c
+    weight = np.empty((len(reward), 3))
+    weight[:, 0] = from_b * from_c / ((b - a) * (c - a))
+    weight[:, 1] = -from_a * from_c / ((b - a) * (c - b))
+    weight[:, 2] = from_a * from_b / ((c - a) * (c - b))
+    return first, weight
+
+
+def common_nodes(left: FloatArray, right: FloatArray) -> FloatArray | None:
+    """Return the nodes of both, if they are the same wherever both have some; None otherwise."""
+    both = np.union1d(left, right)
+    low, high = max(left[0], right[0]), min(left[-1], right[-1])
+    shared = (both >= low) & (both <= high)
+    if shared.sum() >= 2 and all(np.isin(both[shared], x).all() for x in (left, right)):
+        return both
+    return None
+
+
+def check_nodes(nodes: ArrayLike) -> FloatArray:
+    """Return nodes that a user gave: at least three, ascending."""
+    array = check_array(nodes, "nodes", shape=(None,))
+    ascending: BoolArray = np.diff(array) > 0.0
+    if len(array) < 3 or not ascending.all():
+        got = f"{len(array)} numbers" if len(array) < 3 else "numbers in another order"
+        raise fail("nodes", "at least three ascending numbers", got)
+    if len(array) > _MOST_NODES:
+        raise fail("nodes", f"at most {_MOST_NODES} numbers", len(array))
+    return array
+
+
+def _unusable(low: float, high: float) -> Exception:
+    return fail(
+        "reward",
+        f"rewards that {_MOST_NODES} nodes can tell apart",
+        f"rewards from {low:g} to {high:g}",
+        "rescale or clip them, or pass nodes=",
+    )
