@@ -30,8 +30,10 @@ from .features.files import load_features
 from .features.fourier import Fourier
 from .features.identity import Identity
 from .features.lookup import Lookup
+from .features.points import Points
 from .features.rbf import RadialBasis
 from .features.scaling import Scaling
+from .features.smooth import Smooth
 from .features.tabular import Tabular
 from .features.tiles import Tiles
 from .features.transformer import FromTransformer
@@ -94,6 +96,7 @@ __all__ = [
     "Lookup",
     "MarkovRewardProcess",
     "MinariSource",
+    "Points",
     "PolynomialDecay",
     "Problem",
     "ProcessSource",
@@ -102,6 +105,7 @@ __all__ = [
     "Rollouts",
     "Run",
     "Scaling",
+    "Smooth",
     "SoftmaxCTD",
     "StateTransitions",
     "Statistics",

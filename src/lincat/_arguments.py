@@ -77,9 +77,9 @@ def check_number(
     return number
 
 
-def check_gamma(gamma: Any) -> float:
-    """Return the discount factor, a number in [0, 1)."""
-    return check_number(gamma, "gamma", low=0.0, high=1.0, high_open=True)
+def check_gamma(gamma: Any, *, one: bool = False) -> float:
+    """Return the discount factor, a number in [0, 1), or in [0, 1] where ``one`` makes sense."""
+    return check_number(gamma, "gamma", low=0.0, high=1.0, high_open=not one)
 
 
 def check_integer(value: Any, argument: str, *, low: int) -> int:

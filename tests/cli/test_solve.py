@@ -114,8 +114,8 @@ def test_large_processes_say_where_the_rest_is():
     ("arguments", "message"),
     [
         (["nope"], "expected a JSON file or one of paper"),
-        (["paper", "--gamma", "1.5"], "gamma: expected a number in [0, 1), got 1.5"),
-        (["paper", "--gamma", "nan"], "gamma: expected a number in [0, 1), got nan"),
+        (["paper", "--gamma", "1.5"], "gamma: expected a number in [0, 1], got 1.5"),
+        (["paper", "--gamma", "nan"], "gamma: expected a number in [0, 1], got nan"),
         (["paper", "--intervals", "0"], "intervals: expected an integer of at least 1, got 0"),
         (["paper", "--low", "9"], "high: expected a number above low = 9, got 4"),
         (["paper", "--high", "inf"], "high: expected a finite number, got inf"),

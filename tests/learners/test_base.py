@@ -86,7 +86,7 @@ def test_scikit_learn_is_not_needed():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"gamma": 1.0}, r"gamma: expected a number in \[0, 1\), got 1.0"),
+        ({"gamma": 1.01}, r"gamma: expected a number in \[0, 1\], got 1.01"),
         ({"gamma": -0.1}, "gamma: expected"),
         ({"gamma": np.nan}, "gamma: expected"),
         ({"gamma": "high"}, "gamma: expected"),

@@ -71,7 +71,7 @@ def test_names_actions_policy_and_ends(tmp_path):
         (COIN | {"gama": 1}, "unknown field `gama`"),
         ({**COIN, "outcomes": [{**COIN["outcomes"][0], "prob": 1}]}, "unknown field `prob`"),
         ({"outcomes": COIN["outcomes"]}, "missing required field `gamma`"),
-        (COIN | {"gamma": 1.5}, r"gamma: expected a number in \[0, 1\), got 1.5"),
+        (COIN | {"gamma": 1.5}, r"gamma: expected a number in \[0, 1\], got 1.5"),
         (COIN | {"gamma": "high"}, r"Expected `float`, got `str` - at `\$.gamma`"),
         ({"gamma": 0.5}, "either outcomes, or transitions and rewards, got neither"),
         (COIN | {"transitions": [[1]]}, "either outcomes, or transitions and rewards, got both"),

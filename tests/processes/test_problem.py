@@ -23,7 +23,7 @@ def test_features_default_to_a_table():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gamma": 1.0}, r"gamma: expected a number in \[0, 1\)"),
+        ({"gamma": 1.0}, r"gamma: expected below 1, or a process whose episodes end"),
         ({"Phi": [[1.0], [1.0]]}, r"features: expected an array of shape \(1, any\)"),
         ({"state_names": ["a", "b"]}, "states: expected 1 names"),
     ],

@@ -137,7 +137,7 @@ def test_a_grid_that_is_too_small_is_told():
         (np.ones((4, 2)), 0.5, r"Phi: expected an array of shape \(3, any\)"),
         (scipy.sparse.csr_array(np.ones((4, 2))), 0.5, "Phi: expected 3 rows"),
         (np.full((3, 1), np.nan), 0.5, "Phi: expected finite numbers"),
-        (np.eye(3), 1.0, r"gamma: expected a number in \[0, 1\)"),
+        (np.eye(3), 1.0, r"gamma: expected below 1, or a process whose episodes end"),
     ],
 )
 def test_bad_input_is_named(Phi, gamma, message):

@@ -80,5 +80,7 @@ def test_a_grid_that_is_too_small_is_told():
 
 def test_one_number_for_gamma_is_checked():
     coin = lincat.catalog.uniform_coin()
-    with pytest.raises(lincat.InvalidInputError, match=r"gamma: expected a number in \[0, 1\)"):
+    with pytest.raises(
+        lincat.InvalidInputError, match=r"gamma: expected below 1, or a process whose episodes end"
+    ):
         lincat.true_returns(coin.process, 1.0, lincat.Grid(0.0, 1.0, 10))

@@ -20,7 +20,17 @@ from lincat.bench.settings import Settings
 __all__ = ["SECTIONS", "run_here", "run_section"]
 
 # In the order in which they run; those that compare libraries are held to one core.
-SECTIONS = ("startup", "target", "scaling", "cores", "memory", "evaluate", "speed", "batches")
+SECTIONS = (
+    "startup",
+    "target",
+    "scaling",
+    "cores",
+    "memory",
+    "evaluate",
+    "speed",
+    "batches",
+    "batch",
+)
 _ONE_CORE = ("target", "scaling", "speed", "batches")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",

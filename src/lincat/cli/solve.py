@@ -25,7 +25,11 @@ _MOST_MASS_ROWS = 129
 
 @click.command(short_help="Exact return distributions of a finite process.")
 @click.argument("source", metavar="FILE|NAME")
-@click.option("--gamma", type=float, help="Discount factor in [0, 1); overrides the file's.")
+@click.option(
+    "--gamma",
+    type=float,
+    help="Discount factor in [0, 1], 1 where episodes end; overrides the file's.",
+)
 @click.option(
     "--intervals", type=int, default=30, show_default=True, help="K; there are K + 1 atoms."
 )

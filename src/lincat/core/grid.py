@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lincat import kernels
 from lincat._arguments import check_gamma, check_integer, check_number, fail
 from lincat._typing import ArrayLike, FloatArray, IntArray
 
@@ -95,16 +96,49 @@ class Grid:
         >>> Grid.for_transitions([0.0] * 10 + [3.0, 5.0], discount=0.5, intervals=10)
         Grid(low=0.0, high=11.0, intervals=10)
         """
-        values, count = np.unique(reach(reward, discount), return_counts=True)
+        ends = reach(reward, discount)
+        if not np.isfinite(ends).all():
+            raise fail("grid", "a lincat.Grid, as a discount of 1 sets no bounds", "'auto'")
+        return cls._around(ends, intervals)
+
+    @classmethod
+    def for_episodes(cls, reward: ArrayLike, discount: ArrayLike, *, intervals: int) -> Grid:
+        """Return a grid for a stream without discounting, from the episodes that ended in it.
+
+        Rewards are in the order of the steps; the returns of all steps whose episode came to its
+        end, at a discount of 0, take the place of r/(1 - discount). The grid is wider by a tenth on
+        each side, also where many share an end: without discounting, projection reaches past it.
+
+        Examples
+        --------
+        >>> from lincat import Grid
+        >>> Grid.for_episodes([1.0, 1.0, 8.0, 1.0], [1.0, 1.0, 0.0, 1.0], intervals=10)
+        Grid(low=7.8, high=10.2, intervals=10)
+        """
+        gain = np.asarray(reward, dtype=np.float64)
+        factor = np.asarray(np.broadcast_to(discount, gain.shape), dtype=np.float64)
+        returns, missing, ended = np.empty_like(gain), np.empty_like(gain), factor == 0.0
+        kernels.returns.returns_to_go(
+            returns, missing, gain, np.ascontiguousarray(factor), ended, np.zeros_like(ended)
+        )
+        if not (missing == 0.0).any():
+            raise fail(
+                "grid",
+                "a lincat.Grid, as a discount of 1 sets no bounds",
+                f"'auto' with no end of an episode among the first {len(gain)} transitions",
+            )
+        return cls._around(returns[missing == 0.0], intervals, bound=np.inf)
+
+    @classmethod
+    def _around(cls, points: FloatArray, intervals: int, bound: float = _BOUND) -> Grid:
+        values, count = np.unique(points, return_counts=True)
         if len(values) == 0:
             raise fail("grid", "transitions to choose a grid from", "none")
         low, high = float(values[0]), float(values[-1])
-        if not np.isfinite(high - low):
-            raise fail("grid", "a lincat.Grid, as a discount of 1 sets no bounds", "'auto'")
         if low == high:
             margin = max(1.0, abs(low))
             return cls(low - margin, high + margin, intervals)
-        below, above = (_MARGIN * (high - low) * (n < _BOUND) for n in (count[0], count[-1]))
+        below, above = (_MARGIN * (high - low) * (n < bound) for n in (count[0], count[-1]))
         return cls(low - below, high + above, intervals)
 
     @property

@@ -14,12 +14,14 @@ FEATURES = Registry(
         "tiles": "Tiles",
         "fourier": "Fourier",
         "rbf": "RadialBasis",
+        "smooth": "Smooth",
+        "points": "Points",
         "scaling": "Scaling",
         "identity": "Identity",
         "lookup": "Lookup",
         "transformer": "FromTransformer",
     },
-    ("tabular", "tiles", "fourier", "rbf", "scaling", "identity"),
+    ("tabular", "tiles", "fourier", "rbf", "smooth", "points", "scaling", "identity"),
 )
 #: What may be asked for by name.
 FEATURE_NAMES = ("auto", *FEATURES.offered)

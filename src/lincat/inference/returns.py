@@ -35,7 +35,7 @@ def returns_to_go(
         Where an episode ended, and where the record breaks off although it continues; a step that
         is both has ended. After the last step the record breaks off.
     gamma : float
-        In [0, 1).
+        In [0, 1]; at 1 only returns of episodes that ended can be used.
     discount : array of shape (n,), optional
         What the next state's return is multiplied by, instead of gamma.
     tolerance : float
@@ -60,7 +60,9 @@ def returns_to_go(
     n = len(gains)
     ends = check_flags(terminated, "terminated", n)
     breaks = check_flags(truncated, "truncated", n)
-    factor = check_discounts(check_gamma(gamma) if discount is None else discount, "discount", n)
+    factor = check_discounts(
+        check_gamma(gamma, one=True) if discount is None else discount, "discount", n
+    )
     tolerance = check_number(tolerance, "tolerance", low=0.0, high=1.0)
     returns, missing = np.empty(n), np.empty(n)
     kernels.returns.returns_to_go(

@@ -251,7 +251,7 @@ class Learner(Parametrised, ABC):
         self._after_fit()
 
     def _validate(self) -> None:
-        check_gamma(self.gamma)
+        check_gamma(self.gamma, one=True)
         check_choice(self.averaging, "averaging", AVERAGINGS)
         check_choice(self.dtype, "dtype", DTYPES)
         schedule_from(self.step_size)

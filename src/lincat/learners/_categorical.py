@@ -99,6 +99,8 @@ class CategoricalLearner(Learner):
         intervals = check_integer(self.intervals, "intervals", low=1)
         reward = np.concatenate([part.reward for part in waiting])[:WARM_UP]
         discount = np.concatenate([part.discounts(self.gamma) for part in waiting])[:WARM_UP]
+        if not np.isfinite(reach(reward, discount)).all():  # a discount of 1 sets no bounds
+            return Grid.for_episodes(reward, discount, intervals=intervals)
         return Grid.for_transitions(reward, discount, intervals=intervals)
 
     @property
@@ -118,11 +120,11 @@ class CategoricalLearner(Learner):
             self._warned_ = True
             below, above = self.clipped_mass_
             low, high = self._reach_
+            fits = f"; the rewards so far would fit [{low:.6g}, {high:.6g}]"
             warnings.warn(
                 f"{below:.3g} of the mass falls below the grid "
                 f"[{self._grid_.low:g}, {self._grid_.high:g}] and {above:.3g} above it, and is "
-                f"moved to its ends, so means are biased; the rewards so far would fit "
-                f"[{low:.6g}, {high:.6g}]",
+                f"moved to its ends, so means are biased{fits if np.isfinite(high - low) else ''}",
                 GridMisfitWarning,
                 stacklevel=5,
             )

@@ -30,7 +30,7 @@ class LinearCTD(CategoricalLearner):
         takes the range of r/(1 − discount), and adds a tenth on each side; nothing is learned
         before that.
     gamma : float
-        Discount factor in [0, 1).
+        Discount factor in [0, 1]; 1 for episodes that end.
     step_size : float, "auto" or PolynomialDecay
         "auto" starts at 1/(4 max‖phi‖²), which is stable without tuning, and decays slowly (see
         ``lincat.learners.schedules``).

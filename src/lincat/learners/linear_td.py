@@ -79,7 +79,7 @@ class LinearTD(Learner):
             transitions.reward,
             transitions.discounts(self.gamma),
             step,
-            _LARGEST_ERROR * max(self._scale_, 1e-300) / (1.0 - self.gamma),
+            _LARGEST_ERROR * max(self._scale_, 1e-300) / max(1.0 - self.gamma, 1e-6),
             self._average_.in_sums(self.n_updates_),
             batch_size,
         )

@@ -10,10 +10,12 @@ import warnings
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import check_gamma
 from lincat._typing import FloatArray
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
+from lincat.processes.undiscounted import check_ends
 
 __all__ = ["ExpectedBellman"]
 
@@ -22,6 +24,8 @@ class ExpectedBellman:
     """Pi_K T of the paper, applied in O(outcomes * K) without a matrix."""
 
     def __init__(self, process: MarkovRewardProcess, grid: Grid, gamma: float) -> None:
+        if check_gamma(gamma, one=True) == 1.0:
+            check_ends(process)
         self._process, self._grid, self._gamma = process, grid, gamma
         self._discount = process.discounts(gamma)
         self._shift = reward_shifts(process.reward, self._discount, grid)
@@ -62,11 +66,14 @@ class ExpectedBellman:
         )
         worst = float(np.abs(outside).max())
         if worst > 1e-9:
-            low, high = process.invariant_range(self._gamma)
+            fits = "pass a wider one"
+            if self._gamma < 1.0:
+                low, high = process.invariant_range(self._gamma)
+                fits = f"nothing falls outside [{low:.6g}, {high:.6g}]"
             warnings.warn(
                 f"up to {worst:.3g} of a distribution's mass falls outside the grid "
                 f"[{grid.low:g}, {grid.high:g}] and was moved to its ends, so means are biased; "
-                f"nothing falls outside [{low:.6g}, {high:.6g}]",
+                f"{fits}",
                 GridMisfitWarning,
                 stacklevel=3,
             )

@@ -31,6 +31,7 @@ from lincat._arguments import (
 )
 from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat.processes.stationary import stationary_distribution
+from lincat.processes.undiscounted import return_bounds
 
 __all__ = ["MarkovRewardProcess", "StateTransitions", "sum_by"]
 
@@ -186,7 +187,8 @@ class MarkovRewardProcess:
         """Return the smallest interval that holds r + δx for every outcome and each of its x.
 
         A grid over it loses no mass. Without episodes that end, this is the range of rewards over
-        1 − gamma, the paper's grid; a reward that ends an episode counts once, not for ever.
+        1 − gamma, the paper's grid; a reward that ends an episode counts once, not for ever. At
+        gamma = 1 there is no such interval, and this is the range of all possible returns.
 
         Examples
         --------
@@ -194,7 +196,9 @@ class MarkovRewardProcess:
         >>> catalog.frozen_lake().process.invariant_range(0.95)
         (0.0, 1.0)
         """
-        gamma = check_gamma(gamma)
+        if check_gamma(gamma, one=True) == 1.0:
+            low, high = return_bounds(self)
+            return float(low.min()) + 0.0, float(high.max()) + 0.0
         reach = self.reward / (1.0 - self.discounts(gamma))
         return float(reach.min()) + 0.0, float(reach.max()) + 0.0
 

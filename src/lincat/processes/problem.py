@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import check_features, check_gamma, fail
+from lincat._arguments import check_features, check_gamma, check_integer, fail
 from lincat._typing import FeatureMatrix
 from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
+from lincat.processes.undiscounted import check_ends, undiscounted_grid
 
 __all__ = ["Problem"]
 
@@ -25,7 +26,7 @@ class Problem:
     name : str
     process : MarkovRewardProcess
     gamma : float
-        The discount factor, in [0, 1).
+        The discount factor, in [0, 1]; 1 if episodes end from every state.
     Phi : array or CSR matrix of shape (S, d), optional
         One row of features per state; one-hot (a table) by default.
     state_names : sequence of str, optional
@@ -43,7 +44,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         S = self.process.n_states
-        check_gamma(self.gamma)
+        if check_gamma(self.gamma, one=True) == 1.0:
+            check_ends(self.process)
         Phi = scipy.sparse.eye_array(S, format="csr") if self.Phi is None else self.Phi
         object.__setattr__(self, "Phi", check_features(Phi, "features", rows=S))
         names = tuple(self.state_names) or tuple(str(s) for s in range(S))
@@ -55,8 +57,11 @@ class Problem:
         """Return a grid that loses no mass (``MarkovRewardProcess.invariant_range``).
 
         Without episodes that end it is the paper's, the range of rewards over 1 - gamma. A return
-        that is certain gets a grid around it.
+        that is certain gets a grid around it. At gamma = 1 it is the range of all possible returns,
+        with room for what projection adds.
         """
+        if self.gamma == 1.0:
+            return undiscounted_grid(self.process, check_integer(intervals, "intervals", low=1))
         low, high = self.process.invariant_range(self.gamma)
         margin = 0.0 if low < high else max(1.0, abs(low)) / 2.0
         return Grid(low - margin, high + margin, intervals)

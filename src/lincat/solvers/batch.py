@@ -2,45 +2,29 @@
 
     Sigma Theta − Σ_g N_g Theta B(r_g, δ_g)ᵀ = Σ_g c_g b(r_g, δ_g)ᵀ
 
-(Thm linear_cate_TD_equation, sums for expectations). Every method below is a preconditioner of one
-GMRES on the whitened equation (equation.py), whose residual decides when the answer is there:
-
-    dense     LU of the matrix written down: tiny equations
-    banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
-    stein     one averaged Bellman matrix (stein.py): wide bands and many features
-    krylov    none: more features than a d x d matrix is wanted for
+(Thm linear_cate_TD_equation, sums for expectations). Every method (preconditioners.py) is one of a
+GMRES on the whitened equation (equation.py), whose residual decides when the answer is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
 
 from lincat._arguments import check_array, check_choice, check_number, fail
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
-from lincat.solvers.blocks import BlockBandedLU, band_bytes, band_flops
 from lincat.solvers.equation import BatchEquation
 from lincat.solvers.gmres import gmres
 from lincat.solvers.krylov import ConvergenceError
+from lincat.solvers.preconditioners import METHODS, Inverse, build_inverse, choose_method
 from lincat.solvers.spectrum import MeanSpectrum, mean_spectrum, no_single_solution
-from lincat.solvers.stein import SteinSolver
 from lincat.solvers.whitening import whiten
 from lincat.statistics.totals import Totals
 
-__all__ = ["METHODS", "BatchSolution", "solve_totals"]
-
-METHODS = ("auto", "banded", "stein", "krylov", "dense")
-
-_DENSE = 400  # unknowns up to which the matrix is written down
-_SINGLE = 5e9  # operations from which factors in float32 are enough, as GMRES refines them
-_BAND_BYTES = 3e9
-_STEIN_ITERATIONS = 80.0  # about what wide bands take; decides between the two
-_STEIN_FEATURES = 1500
+__all__ = ["BatchSolution", "solve_totals"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +59,7 @@ class BatchSolution:
     null_directions: FeatureMatrix
     spectrum: MeanSpectrum
     _equation: BatchEquation = field(repr=False, compare=False)
-    _inverse: Callable[[FloatArray], FloatArray] = field(repr=False, compare=False)
+    _inverse: Inverse = field(repr=False, compare=False)
 
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.
@@ -137,14 +121,14 @@ def solve_totals(
     array([0.125, 0.25 , 0.25 , 0.25 , 0.125])
     """
     gamma = check_number(gamma, "gamma", low=0.0, high=1.0)
-    check_choice(method, "method", METHODS)
+    check_choice(method, "method", ("auto", *METHODS))
     whitening = whiten(totals.Sigma, ridge=check_number(ridge, "ridge", low=0.0))
     equation = BatchEquation(totals, totals.discount(gamma), grid, whitening)
     spectrum = mean_spectrum(equation.mean_matrix)
     if spectrum.is_singular:
         raise no_single_solution(totals.discount(gamma))
-    chosen = _choose(equation) if method == "auto" else method
-    inverse = _INVERSES[chosen](equation)
+    chosen = choose_method(equation) if method == "auto" else method
+    inverse = build_inverse(equation, chosen)
     right, start = _centre(equation)
     X, residual, iterations = _solve(equation, inverse, right, start, tolerance)
     if residual > tolerance:
@@ -172,7 +156,7 @@ def solve_totals(
 
 def _solve(
     equation: BatchEquation,
-    inverse: Callable[[FloatArray], FloatArray],
+    inverse: Inverse,
     right: FloatArray,
     start: FloatArray | None,
     tolerance: float,
@@ -186,8 +170,8 @@ def _solve(
 def _centre(equation: BatchEquation) -> tuple[FloatArray, FloatArray | None]:
     """Return the right-hand side, and where to start: the fixed point of an intercept alone.
 
-    If phi·e = 1 on all rows, that is Theta = e (f − u)ᵀ, f the fixed point of all as one state.
-    A ridge then draws towards it instead of the uniform distribution: it is the D of
+    If phi·e = 1 on all rows, that is Theta = e (f − u)ᵀ, f the fixed point of all rows as one
+    state. A ridge then draws towards it instead of the uniform distribution: it is the D of
     F = f + phi·D that is kept small.
     """
     totals, whitening = equation.totals, equation.whitening
@@ -204,72 +188,3 @@ def _centre(equation: BatchEquation) -> tuple[FloatArray, FloatArray | None]:
     penalty = whitening.added * whitening.down(constant)
     start = np.outer(pooled, whitening.down(phi_sum) + penalty)
     return equation.right + np.outer(pooled, penalty), start
-
-
-def _choose(equation: BatchEquation) -> str:
-    """Return the method that is likely to be the fastest."""
-    K, r, G = equation.intervals, equation.size, len(equation.discount)
-    if K * r <= _DENSE:
-        return "dense"
-    below, above = equation.bandwidth()
-    if equation.is_sparse:
-        return "stein" if r <= _STEIN_FEATURES else "krylov"
-    lu = band_flops(K, r, below, above)
-    stein = _STEIN_ITERATIONS * (2.0 * G + 16.0) * r**2 * K
-    itemsize = 4 if lu > _SINGLE else 8
-    fits = band_bytes(K, r, below, above, itemsize) <= _BAND_BYTES
-    # Factors serve further right-hand sides at once, so that they may cost more.
-    return "banded" if fits and lu <= 2.0 * stein else "stein"
-
-
-def _dense_inverse(equation: BatchEquation) -> Callable[[FloatArray], FloatArray]:
-    K, r = equation.intervals, equation.size
-    identity = np.eye(K * r).reshape(K * r, K, r)
-    matrix = np.eye(K * r) - np.stack([equation.apply(e).ravel() for e in identity], axis=1)
-    factors = scipy.linalg.lu_factor(matrix)
-    return lambda R: np.asarray(scipy.linalg.lu_solve(factors, R.ravel())).reshape(R.shape)
-
-
-def _banded_inverse(equation: BatchEquation) -> Callable[[FloatArray], FloatArray]:
-    K, r = equation.intervals, equation.size
-    below, above = equation.bandwidth()
-    width = below + 1 + above
-    single = band_flops(K, r, below, above) > _SINGLE
-    rows = np.empty((K, width * r, r), np.float32 if single else np.float64)
-    # Coefficients of Ñ_g in block (k, k + offset), one row for each (k, offset).
-    entries = scipy.sparse.coo_array(equation.stack)
-    group, k = np.divmod(entries.row, K)
-    coefficients = scipy.sparse.csr_array(
-        (-entries.data, (k * width + entries.col - k + below, group)),
-        shape=(K * width, len(equation.discount)),
-    )
-    transposed = np.ascontiguousarray(equation.cross.transpose(0, 2, 1), dtype=rows.dtype)
-    transposed = transposed.reshape(len(transposed), r * r)
-    chunk = max(1, 64 // width)
-    for begin in range(0, K, chunk):
-        part = coefficients[begin * width : (begin + chunk) * width].toarray()
-        np.matmul(
-            part.astype(rows.dtype), transposed, out=rows[begin : begin + chunk].reshape(-1, r * r)
-        )
-    diagonal = np.arange(r)
-    rows[:, below * r + diagonal, diagonal] += 1.0
-    factors = BlockBandedLU(rows, below=below, above=above)
-    return lambda R: factors.solve(R.reshape(1, -1)).astype(np.float64).reshape(R.shape)
-
-
-def _stein_inverse(equation: BatchEquation) -> Callable[[FloatArray], FloatArray]:
-    mean = equation.mean_matrix
-    dense = mean.toarray() if scipy.sparse.issparse(mean) else mean
-    return SteinSolver(equation.mean_bellman, dense).solve
-
-
-def _no_inverse(equation: BatchEquation) -> Callable[[FloatArray], FloatArray]:
-    return lambda R: R
-
-
-_INVERSES: dict[str, Callable[[BatchEquation], Callable[[FloatArray], FloatArray]]] = {
-    "dense": _dense_inverse,
-    "banded": _banded_inverse,
-    "stein": _stein_inverse,
-    "krylov": _no_inverse,
-}

@@ -82,6 +82,8 @@ class BatchEquation:
                 whitened[:] = whitening.down(whitening.down(totals.cross[g].T).T)
         #: B_g of the groups that lead somewhere, one below the other (G' * K, K).
         self.stack = bellman_stack(self.reward, self.discount, grid)
+        K = self.intervals
+        self._pushes = [self.stack[g * K : (g + 1) * K] for g in range(len(moving))]
         self._all_discounts = discount
 
     def _arrange_outcomes(self, moving: IntArray) -> None:
@@ -146,8 +148,9 @@ class BatchEquation:
             scipy.sparse.kron(share, scipy.sparse.eye_array(K), format="csr") @ self.stack
         )
 
+    @cached_property
     def bandwidth(self) -> tuple[int, int]:
-        """Return how many block diagonals lie (below, above) the main one."""
+        """How many diagonals of blocks lie (below, above) the main one."""
         entries = scipy.sparse.coo_array(self.stack)
         offset = entries.row % self.intervals - entries.col
         return max(int(offset.max(initial=0)), 0), max(int(-offset.min(initial=0)), 0)
@@ -159,8 +162,8 @@ class BatchEquation:
         K, r = self.intervals, self.size
         flat = X.reshape(K, -1)
         out = np.zeros((flat.size // r, r))
-        for g, cross in enumerate(self.cross):
-            pushed = np.asarray(self.stack[g * K : (g + 1) * K] @ flat).reshape(-1, r)
+        for push, cross in zip(self._pushes, self.cross, strict=True):
+            pushed = np.asarray(push @ flat).reshape(-1, r)
             # out += pushed Ñ_gᵀ; BLAS sees the transposes of arrays in C's order.
             blas.dgemm(1.0, cross.T, pushed.T, 1.0, out.T, trans_a=1, overwrite_c=1)
         return out.reshape(X.shape)

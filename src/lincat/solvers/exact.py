@@ -25,6 +25,7 @@ from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_theta, uniform_cdf
 from lincat.processes.expected_bellman import ExpectedBellman
 from lincat.processes.finite import MarkovRewardProcess
+from lincat.processes.undiscounted import check_ends
 from lincat.solvers.krylov import solve_contraction
 from lincat.solvers.regression import FeatureRegression, state_weights
 
@@ -45,7 +46,7 @@ def solve_value(
     process : MarkovRewardProcess
     Phi : array or CSR matrix of shape (S, d)
     gamma : float
-        In [0, 1).
+        In [0, 1]; 1 if episodes end from every state.
     weights : array of shape (S,), optional
         Probabilities of the states; the stationary distribution by default.
 
@@ -57,7 +58,9 @@ def solve_value(
     >>> solve_value(coin.process, np.eye(1), coin.gamma)
     array([1.])
     """
-    discounts = process.discounts(check_gamma(gamma))
+    if check_gamma(gamma, one=True) == 1.0:
+        check_ends(process)
+    discounts = process.discounts(gamma)
     regression = FeatureRegression(Phi, state_weights(process, weights))
     S = process.n_states
     discounted = scipy.sparse.csr_array(
@@ -89,7 +92,7 @@ def solve_categorical(
     grid : Grid
         Should hold all returns: a :class:`lincat.GridMisfitWarning` says if it does not.
     gamma : float
-        In [0, 1).
+        In [0, 1]; 1 if episodes end from every state.
     weights : array of shape (S,), optional
         Probabilities of the states; the stationary distribution by default.
     tolerance : float
@@ -105,7 +108,7 @@ def solve_categorical(
     >>> ReturnDistribution(cdf_from_theta(np.eye(1), Theta), grid).pmf.round(12)
     array([[0.125, 0.25 , 0.25 , 0.25 , 0.125]])
     """
-    bellman = ExpectedBellman(process, grid, check_gamma(gamma))
+    bellman = ExpectedBellman(process, grid, gamma)
     regression = FeatureRegression(Phi, state_weights(process, weights))
     features = regression.Phi
     uniform = np.tile(uniform_cdf(grid.intervals), (process.n_states, 1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from lincat._arguments import check_gamma
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.processes.expected_bellman import ExpectedBellman
@@ -27,7 +26,7 @@ def true_returns(
     ----------
     process : MarkovRewardProcess
     gamma : float
-        In [0, 1).
+        In [0, 1]; 1 if episodes end from every state.
     grid : Grid
     tolerance : float
         Residual of the equation, relative to its right-hand side.
@@ -44,7 +43,7 @@ def true_returns(
     >>> dist.mean().round(12), dist.variance().round(6)  # 1 and 1/3 + 2/(3 K^2)
     (array([1.]), array([0.3334]))
     """
-    bellman = ExpectedBellman(process, grid, check_gamma(gamma))
+    bellman = ExpectedBellman(process, grid, gamma)
     nothing = np.zeros((process.n_states, grid.intervals))
     cdf = solve_contraction(bellman.linear, bellman(nothing), tolerance=tolerance)
     bellman.warn_if_clipped(cdf)

@@ -1,0 +1,114 @@
+"""Inverses, exact or approximate, of the operator of a BatchEquation, by name.
+
+dense     LU of the matrix written down: tiny equations
+banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
+stein     the mean of the Bellman matrices, and the operator itself in slow directions (stein.py)
+krylov    none: more features than a d x d matrix is wanted for
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from lincat._typing import FloatArray
+from lincat.solvers.blocks import BlockBandedLU, band_bytes, band_flops
+from lincat.solvers.equation import BatchEquation
+from lincat.solvers.stein import SlowFastSolver, SteinSolver, slow_directions
+
+__all__ = ["METHODS", "Inverse", "build_inverse", "choose_method"]
+
+METHODS = ("dense", "banded", "stein", "krylov")
+Inverse = Callable[[FloatArray], FloatArray]
+
+_DENSE = 400  # unknowns up to which the matrix is written down
+_SINGLE = 5e9  # operations from which factors in float32 are enough, as GMRES refines them
+_BAND_BYTES = 3e9
+_ITERATIONS = 20.0  # that "stein" takes, about
+_SLOW = (64, 48, 32, 24, 16, 8)  # how many slow directions it may take
+_STEIN_FEATURES = 1500
+
+
+def choose_method(equation: BatchEquation) -> str:
+    """Return the method that is likely to be the fastest."""
+    K, r = equation.intervals, equation.size
+    if K * r <= _DENSE:
+        return "dense"
+    if equation.is_sparse:
+        return "stein" if r <= _STEIN_FEATURES else "krylov"
+    lu, band = band_flops(K, r, *equation.bandwidth), (K, r, *equation.bandwidth)
+    # A complex Schur form runs at a fraction of the speed of products.
+    stein = _ITERATIONS * (_operator_flops(equation) + 24.0 * r**2 * K) + 200.0 * r**3
+    fits = band_bytes(*band, itemsize=4 if lu > _SINGLE else 8) <= _BAND_BYTES
+    return "banded" if fits and lu <= stein else "stein"
+
+
+def build_inverse(equation: BatchEquation, method: str) -> Inverse:
+    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r)."""
+    if method == "dense":
+        return _dense(equation)
+    if method == "banded":
+        return _banded(equation)
+    return _stein(equation) if method == "stein" else lambda R: R
+
+
+def _operator_flops(equation: BatchEquation) -> float:
+    return 2.0 * len(equation.discount) * equation.size**2 * equation.intervals
+
+
+def _dense(equation: BatchEquation) -> Inverse:
+    K, r = equation.intervals, equation.size
+    identity = np.eye(K * r).reshape(K * r, K, r)
+    matrix = np.eye(K * r) - np.stack([equation.apply(e).ravel() for e in identity], axis=1)
+    factors = scipy.linalg.lu_factor(matrix)
+    return lambda R: np.asarray(scipy.linalg.lu_solve(factors, R.ravel())).reshape(R.shape)
+
+
+def _banded(equation: BatchEquation) -> Inverse:
+    single = band_flops(equation.intervals, equation.size, *equation.bandwidth) > _SINGLE
+    factors = _block_factors(equation, equation.cross, np.float32 if single else np.float64)
+    return lambda R: factors.solve(R.reshape(1, -1)).astype(np.float64).reshape(R.shape)
+
+
+def _stein(equation: BatchEquation) -> Inverse:
+    N, B, K = equation.mean_matrix, equation.mean_bellman, equation.intervals
+    if equation.is_sparse:
+        T, U = scipy.linalg.schur(N.toarray() if scipy.sparse.issparse(N) else N, output="complex")
+        return SteinSolver(B, T, U).solve
+    allowed = 2.0 * _operator_flops(equation) + 1e9
+    fitting = [s for s in _SLOW if band_flops(K, s, *equation.bandwidth) <= allowed]
+    slow, T, U = slow_directions(N, fitting[0] if fitting else 0)
+    fast = SteinSolver(B, T, U)
+    if slow.shape[1] == 0:
+        return fast.solve
+    cross = np.matmul(slow.T, np.matmul(equation.cross, slow))
+    factors = _block_factors(equation, cross, np.float64)
+    return SlowFastSolver(B, N, slow, factors, fast).solve
+
+
+def _block_factors(equation: BatchEquation, cross: FloatArray, dtype: type) -> BlockBandedLU:
+    """Factorise X ↦ X − Σ_g B_g X cross_gᵀ, cross of shape (G', s, s)."""
+    K, s = equation.intervals, cross.shape[-1]
+    below, above = equation.bandwidth
+    width = below + 1 + above
+    # Coefficients of cross_g in block (k, k + offset), one row for each (k, offset).
+    entries = scipy.sparse.coo_array(equation.stack)
+    group, k = np.divmod(entries.row, K)
+    coefficients = scipy.sparse.csr_array(
+        (-entries.data, (k * width + entries.col - k + below, group)),
+        shape=(K * width, len(cross)),
+    )
+    blocks: FloatArray = np.ascontiguousarray(cross.transpose(0, 2, 1), dtype=dtype).reshape(
+        -1, s * s
+    )
+    rows = np.empty((K, width * s, s), dtype)
+    chunk = max(1, 64 // width)
+    for begin in range(0, K, chunk):
+        part = coefficients[begin * width : (begin + chunk) * width].toarray().astype(dtype)
+        np.matmul(part, blocks, out=rows[begin : begin + chunk].reshape(-1, s * s))
+    diagonal = np.arange(s)
+    rows[:, below * s + diagonal, diagonal] += 1.0
+    return BlockBandedLU(rows, below=below, above=above)
