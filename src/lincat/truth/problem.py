@@ -65,7 +65,7 @@ class Problem:
     longest_first: bool = False
     environment: Environment | None = None
     #: True returns that are simulated from each probe.
-    samples: int = 40_000
+    samples: int = 20_000
 
     def log(self, n_rows: int, seed: int) -> Log:
         """Return a log of ``n_rows`` transitions."""
