@@ -118,9 +118,13 @@ def cells_of(settings: Settings, methods: Sequence[str] = METHODS) -> list[Cell]
 
 
 def run(cells: Sequence[Cell], folder: Path, *, processes: int = 2) -> Iterator[Row]:
-    """Run the cells that are not done yet, in processes of their own; yield rows as they come."""
+    """Run the cells that are not done yet; yield rows as they come.
+
+    More than one process are processes of their own; a single one is this one.
+    """
     todo = [cell for cell in cells if not cell.file(folder).exists()]
-    if not todo:
+    if not todo or processes == 1:
+        yield from (run_cell(cell, folder) for cell in todo)
         return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         try:
