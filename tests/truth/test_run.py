@@ -1,4 +1,4 @@
-"""The small version of `make truth`: three problems, 2,000 rows, all methods."""
+"""The small version of `make truth`: three problems, 2,000 rows."""
 
 import math
 
@@ -9,7 +9,8 @@ from lincat.truth.__main__ import main
 from lincat.truth.analysis import summarise
 from lincat.truth.previous import previous
 from lincat.truth.problems import PROBLEMS, problem_named
-from lincat.truth.run import METHODS, OURS, Cell, Row, cells_of, read_rows, run_cell
+from lincat.truth.rivals import RIVALS, neighbours
+from lincat.truth.run import OURS, Cell, Row, cells_of, read_rows, run, run_cell
 from lincat.truth.settings import QUICK_PROBLEMS, SIZES, Settings
 
 
@@ -18,13 +19,19 @@ def row(**changes):
     return msgspec.structs.replace(plain, **changes)
 
 
+def untimed(row):
+    return msgspec.structs.replace(row, seconds=0.0)
+
+
 def test_the_small_version_runs_and_what_is_there_is_not_run_again(tmp_path, capsys):
     page = tmp_path / "truth.md"
-    arguments = ["--quick", "--out", str(tmp_path / "out"), "--write", str(page)]
-    main([*arguments, "--processes", "1"])
+    methods = (OURS, "neighbours")  # boosting takes longer, and has a test of its own
+    arguments = ["--quick", "--methods", *methods, "--processes", "1"]
+    arguments += ["--out", str(tmp_path / "out"), "--write", str(page)]
+    main(arguments)
     said = capsys.readouterr().err.splitlines()
-    cells = cells_of(Settings(QUICK_PROBLEMS, SIZES[:1]))
-    assert len(said) == len(cells) == 3 * len(METHODS)
+    cells = cells_of(Settings(QUICK_PROBLEMS, SIZES[:1]), methods)
+    assert len(said) == len(cells) == 6
     rows = read_rows(cells, tmp_path / "out")
     assert len(rows) == len(cells)
     for found in rows:
@@ -38,6 +45,18 @@ def test_the_small_version_runs_and_what_is_there_is_not_run_again(tmp_path, cap
     main(arguments)
     assert capsys.readouterr().err == ""
     assert page.read_text(encoding="utf-8") == text
+
+    main([*arguments, "--problems", "short episodes", "--again"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("1/1 short episodes, 2,000 rows, seed 0, lincat")
+
+
+def test_several_processes_give_the_rows_of_one(tmp_path):
+    cells = [Cell("short episodes", rows, 0, "neighbours") for rows in (100, 200)]
+    for folder, processes in (("one", 1), ("two", 2)):
+        assert len(list(run(cells, tmp_path / folder, processes=processes))) == 2
+    one, two = (read_rows(cells, tmp_path / folder) for folder in ("one", "two"))
+    assert [untimed(row) for row in one] == [untimed(row) for row in two]
 
 
 def test_what_lincat_refuses_is_flagged_with_its_words(tmp_path, monkeypatch):
@@ -53,6 +72,20 @@ def test_what_lincat_refuses_is_flagged_with_its_words(tmp_path, monkeypatch):
     assert not found.silently_wrong
     assert found.words == "gamma: expected less, got more"
     assert run_cell(Cell("short episodes", 500, 0), tmp_path) == found  # through its file
+
+
+def test_ids_that_a_log_does_not_show_are_no_probes(tmp_path, monkeypatch):
+    asked = []
+
+    def predict(problem, log, probes):
+        asked.append(set(probes[:, 0]))
+        return neighbours(problem, log, probes)
+
+    monkeypatch.setitem(RIVALS, "neighbours", predict)
+    run_cell(Cell("short episodes", 20, 0, "neighbours"), tmp_path)
+    seen = set(problem_named("short episodes").log(20, 0).observation[:, 0])
+    assert asked[0] <= seen
+    assert len(asked[0]) < 6
 
 
 def test_a_summary_counts_and_compares():

@@ -46,10 +46,11 @@ def main(argv: list[str] | None = None) -> None:
                 cell.file(options.out).unlink(missing_ok=True)
     missing = sum(not cell.file(options.out).exists() for cell in cells)
     for done, row in enumerate(run(cells, options.out, processes=options.processes), start=1):
-        state = "refused" if row.refused else "right" if row.right else "wrong"
+        state = "refused" if row.w1 is None else "right" if row.right else "wrong"
+        error = "" if row.w1 is None else f"W1 {row.w1:.3g} sd, "
         print(
             f"{done}/{missing} {row.problem}, {row.rows:,} rows, seed {row.seed}, {row.method}: "
-            f"{state}, W1 {row.w1:.3g} sd, {row.seconds:.1f} s",
+            f"{state}, {error}{row.seconds:.1f} s",
             file=sys.stderr,
             flush=True,
         )

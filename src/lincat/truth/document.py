@@ -19,7 +19,7 @@ _INTRO = f"""# Against known truth
 This page was written by `make truth`; do not edit it. Each problem can be simulated, so that the
 distribution of the return from each of its states is known. lincat gets a log, or the name of an
 environment, and gamma; nothing else is said. Its figures for some starting and typical states are
-compared with the truth.
+compared with the truth; ids that a log does not show are left out.
 
 Errors are those at the worst state, in true standard deviations of the return from that state (at
 least a tenth of that from all states together). A cell is *right* if the standard deviation is

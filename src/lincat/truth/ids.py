@@ -213,7 +213,6 @@ PROBLEMS = (
         layout=Layout("record", observation="state"),
         ids=True,
         labels=("good", "worn", "broken"),
-        samples=20_000,  # of 11,500 steps each
     ),
     Problem(
         name="queue",

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from lincat._files import write_atomically
-from lincat._typing import FloatArray
+from lincat._typing import BoolArray, FloatArray
 from lincat.truth.problem import Problem
 from lincat.truth.simulation import Log, Moved, known_returns, simulate, simulate_returns
 
@@ -42,6 +42,10 @@ class Known:
     returns: FloatArray  # (p, samples): sorted
     pooled_std: float  # of the return from a typical state, whichever it is
     rows_a_return: float
+
+    def at(self, which: BoolArray) -> Known:
+        """Return the same about some of the probes only."""
+        return replace(self, probes=self.probes[which], returns=self.returns[which])
 
 
 def known(problem: Problem, cache: Path | None = None, *, samples: int | None = None) -> Known:

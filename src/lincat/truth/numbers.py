@@ -115,7 +115,7 @@ _SERVO_COST = np.array([1.0, 0.1, 2.0, 0.1])
 
 
 def _disturbed(n: int, rng: Random) -> FloatArray:
-    return rng.normal(0.0, 1.0, (n, 4))
+    return np.array([0.6, 0.7, 0.4, 0.6]) * rng.standard_normal((n, 4))
 
 
 def _servo(state: FloatArray, rng: Random) -> Moved:

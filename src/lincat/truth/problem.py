@@ -65,7 +65,7 @@ class Problem:
     longest_first: bool = False
     environment: Environment | None = None
     #: True returns that are simulated from each probe.
-    samples: int = 40_000
+    samples: int = 20_000
 
     def log(self, n_rows: int, seed: int) -> Log:
         """Return a log of ``n_rows`` transitions."""
@@ -78,7 +78,11 @@ class Problem:
 
     def write_log(self, path: Path, n_rows: int, seed: int) -> None:
         """Write a log of ``n_rows`` transitions as Parquet."""
-        pyarrow.parquet.write_table(self.table(self.log(n_rows, seed)), path)
+        self.write(self.log(n_rows, seed), path)
+
+    def write(self, log: Log, path: Path) -> None:
+        """Write a log as Parquet."""
+        pyarrow.parquet.write_table(self.table(log), path)
 
     def table(self, log: Log) -> pyarrow.Table:
         """Return a log in this problem's layout."""

@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 import lincat
 from lincat._files import write_atomically
+from lincat._typing import FloatArray
 from lincat.truth.known import Known, known
 from lincat.truth.problem import Problem
 from lincat.truth.problems import problem_named
@@ -41,6 +42,7 @@ from lincat.truth.scores import (
     unit,
 )
 from lincat.truth.settings import BARS, Settings
+from lincat.truth.simulation import Log
 
 __all__ = ["METHODS", "OURS", "Cell", "Row", "cells_of", "read_rows", "run", "run_cell"]
 
@@ -116,9 +118,13 @@ def cells_of(settings: Settings, methods: Sequence[str] = METHODS) -> list[Cell]
 
 
 def run(cells: Sequence[Cell], folder: Path, *, processes: int = 2) -> Iterator[Row]:
-    """Run the cells that are not done yet, in processes of their own; yield rows as they come."""
+    """Run the cells that are not done yet; yield rows as they come.
+
+    More than one process are processes of their own; a single one is this one.
+    """
     todo = [cell for cell in cells if not cell.file(folder).exists()]
-    if not todo:
+    if not todo or processes == 1:
+        yield from (run_cell(cell, folder) for cell in todo)
         return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         try:
@@ -142,12 +148,15 @@ def run_cell(cell: Cell, folder: Path) -> Row:
     if file.exists():
         return msgspec.json.decode(file.read_bytes(), type=Row)
     problem = problem_named(cell.problem)
+    log = problem.log(cell.rows, cell.seed)
     truth = known(problem, folder / "known")
+    if problem.ids:  # of an id that never occurs nobody can say anything
+        truth = truth.at(np.isin(truth.probes[:, 0], log.observation[:, 0]))
     started = time.perf_counter()
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")  # what lincat has to say of a run is read from the run
         try:
-            prediction, trusted, words = _predict(problem, cell, truth)
+            prediction, trusted, words = _predict(problem, cell, log, truth.probes)
         except lincat.InvalidInputError as error:
             prediction, trusted, words = None, None, str(error)
     row = _row(cell, prediction, truth, trusted, words, time.perf_counter() - started)
@@ -162,23 +171,24 @@ def read_rows(cells: Sequence[Cell], folder: Path) -> list[Row]:
     return [msgspec.json.decode(file.read_bytes(), type=Row) for file in files if file.exists()]
 
 
-def _predict(problem: Problem, cell: Cell, truth: Known) -> tuple[Prediction, bool | None, str]:
+def _predict(
+    problem: Problem, cell: Cell, log: Log, probes: FloatArray
+) -> tuple[Prediction, bool | None, str]:
     if cell.method != OURS:
-        log = problem.log(cell.rows, cell.seed)
-        return RIVALS[cell.method](problem, log, truth.probes), None, ""
+        return RIVALS[cell.method](problem, log, probes), None, ""
     with tempfile.TemporaryDirectory() as scratch:
-        ours = _evaluate(problem, cell, Path(scratch))
-        dist = ours.predict(problem.observations(truth.probes))
+        ours = _evaluate(problem, cell, log, Path(scratch))
+        dist = ours.predict(problem.observations(probes))
         words = str(getattr(ours, "verdict", ""))
         return Prediction.of_distribution(dist), getattr(ours, "trusted", None), words
 
 
-def _evaluate(problem: Problem, cell: Cell, scratch: Path) -> Any:
+def _evaluate(problem: Problem, cell: Cell, log: Log, scratch: Path) -> Any:
     out, gamma = scratch / "run", problem.gamma
     if problem.environment is None:
-        log = scratch / "log.parquet"
-        problem.write_log(log, cell.rows, cell.seed)
-        return lincat.evaluate(log, out=out, gamma=gamma)
+        path = scratch / "log.parquet"
+        problem.write(log, path)
+        return lincat.evaluate(path, out=out, gamma=gamma)
     name, policy = problem.environment.name, problem.environment.policy
     return lincat.evaluate(
         name, policy=policy, steps=cell.rows, seed=cell.seed, out=out, gamma=gamma
