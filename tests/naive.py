@@ -437,43 +437,6 @@ def slow_sums_error(values, boundaries, terms=4):
     return math.sqrt(np.mean(squares) / length)
 
 
-def totals_system(phi, reward, phi_next, discount, weight, grid):
-    """Σ w A_t and Σ w b_t of transitions, dense (Section proof_outline)."""
-    K, d = grid.intervals, phi.shape[1]
-    A, b = np.zeros((d * K, d * K)), np.zeros(d * K)
-    for row in zip(phi, reward, phi_next, discount, weight, strict=True):
-        A_t, b_t = transition_system(*row[:4], grid)
-        A += row[4] * A_t
-        b += row[4] * b_t
-    return A, b
-
-
-def moments_of_transitions(phi, reward, phi_next, discount, weight):
-    """Weights of the value and of the second moment, by two least-squares solutions."""
-    A = (weight[:, None] * phi).T @ (phi - discount[:, None] * phi_next)
-    value = np.linalg.lstsq(A, phi.T @ (weight * reward), rcond=1e-10)[0]
-    A = (weight[:, None] * phi).T @ (phi - discount[:, None] ** 2 * phi_next)
-    square = reward**2 + 2.0 * discount * reward * (phi_next @ value)
-    return value, np.linalg.lstsq(A, phi.T @ (weight * square), rcond=1e-10)[0]
-
-
-def undiscounted_returns(process, state):
-    """The distribution of the sum of rewards until the end, by dynamic programming: {sum: p}.
-
-    For processes without cycles, and rewards whose sums float64 holds exactly.
-    """
-    out = {}
-    for i in np.flatnonzero(process.state == state):
-        p, r = process.probability[i], process.reward[i]
-        if process.terminated[i]:
-            following = {0.0: 1.0}
-        else:
-            following = undiscounted_returns(process, process.next_state[i])
-        for total, share in following.items():
-            out[r + total] = out.get(r + total, 0.0) + p * share
-    return out
-
-
 def totals(transitions, d):
     """The sums of lincat.Totals, one transition at a time; rewards split if there are many."""
     from lincat.statistics.reward_nodes import spaced_nodes
