@@ -501,3 +501,20 @@ def moments_of_transitions(phi, reward, phi_next, discount, weight):
     A = (weight[:, None] * phi).T @ (phi - discount[:, None] ** 2 * phi_next)
     square = reward**2 + 2.0 * discount * reward * (phi_next @ value)
     return value, np.linalg.lstsq(A, phi.T @ (weight * square), rcond=1e-10)[0]
+
+
+def undiscounted_returns(process, state):
+    """The distribution of the sum of rewards until the end, by dynamic programming: {sum: p}.
+
+    For processes without cycles, and rewards whose sums float64 holds exactly.
+    """
+    out = {}
+    for i in np.flatnonzero(process.state == state):
+        p, r = process.probability[i], process.reward[i]
+        if process.terminated[i]:
+            following = {0.0: 1.0}
+        else:
+            following = undiscounted_returns(process, process.next_state[i])
+        for total, share in following.items():
+            out[r + total] = out.get(r + total, 0.0) + p * share
+    return out
