@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,9 +13,12 @@ from lincat._arguments import check_array, check_integer, check_levels, check_nu
 from lincat._typing import ArrayLike, FloatArray
 from lincat.core import risk
 from lincat.core.grid import Grid
+from lincat.core.projection import project
 from lincat.core.representation import cdf_from_pmf, pmf_from_cdf
 
 __all__ = ["ReturnDistribution"]
+
+_MOST_INTERVALS = 20_000  # of a grid that holds several shifted distributions
 
 
 class ReturnDistribution:
@@ -209,6 +213,42 @@ class ReturnDistribution:
             values[i] = isotonic_regression(values[i]).x
         # The nearest increasing sequence within [0, 1] is the nearest increasing one, clipped.
         return ReturnDistribution(np.clip(values, 0.0, 1.0), self._grid)
+
+    def shifted(self, amount: ArrayLike) -> ReturnDistribution:
+        """Return the distributions of G + amount, one amount for each state, on a common grid.
+
+        The grid keeps its spacing and grows to hold all states; where that would take more than
+        20,000 intervals it becomes coarser. Means are exact. An amount that is no multiple of the
+        spacing splits each atom between two, which adds at most spacing²/4 of variance.
+
+        Examples
+        --------
+        >>> from lincat import Grid, ReturnDistribution
+        >>> coin = ReturnDistribution([[0.5], [0.5]], Grid(0.0, 1.0, intervals=1))
+        >>> moved = coin.shifted([0.0, 2.5])
+        >>> moved.grid, moved.mean()
+        (Grid(low=0.0, high=4.0, intervals=4), array([0.5, 3. ]))
+        """
+        values = check_array(amount, "amount", shape=(len(self),))
+        low, spacing = self._grid.low, self._grid.spacing
+        first = math.floor(values.min(initial=np.inf) / spacing) if len(self) else 0
+        last = math.ceil(values.max(initial=-np.inf) / spacing) if len(self) else 0
+        intervals = self._grid.intervals + last - first
+        if intervals > _MOST_INTERVALS:
+            high = self._grid.high + last * spacing
+            grid = Grid(low + first * spacing, high, _MOST_INTERVALS)
+            atoms = self._grid.atoms + values[:, None]
+            return ReturnDistribution.from_pmf(project(atoms, self.pmf, grid), grid)
+        grid = Grid(low + first * spacing, low + first * spacing + intervals * spacing, intervals)
+        position = values / spacing - first
+        begin = np.minimum(np.floor(position).astype(np.int64), max(last - first - 1, 0))
+        above = (position - begin)[:, None]
+        pmf, masses = np.zeros((len(self), intervals + 1)), self.pmf
+        for moved, at, mass, share in zip(pmf, begin, masses, above, strict=True):
+            moved[at : at + len(mass)] = (1.0 - share) * mass
+            if share > 0.0:
+                moved[at + 1 : at + 1 + len(mass)] += share * mass
+        return ReturnDistribution.from_pmf(pmf, grid)
 
     def _map(
         self, measure: Callable[..., FloatArray], argument: FloatArray, **options: Any

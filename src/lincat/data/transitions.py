@@ -111,6 +111,34 @@ class Transitions:
         given = np.full(len(self), gamma) if self.discount is None else self.discount
         return given if self.terminated is None else np.where(self.terminated, 0.0, given)
 
+    def centred(self, value: ArrayLike, value_next: ArrayLike, gamma: float) -> Transitions:
+        """Return the same transitions with TD errors as rewards, for *any* function V.
+
+        G − V(s) = Σ gamma^t δ_t with δ = r + discount V(s') − V(s): it telescopes. So a learner of
+        these learns the distributions of G − V(s), which share a narrow grid, and
+        :meth:`lincat.ReturnDistribution.shifted` adds V(s) back.
+
+        Parameters
+        ----------
+        value, value_next : arrays of shape (n,)
+            V of the states left and entered; where an episode ended, what follows is worth 0
+            whatever ``value_next`` says.
+        gamma : float
+
+        Examples
+        --------
+        >>> from lincat import Transitions
+        >>> t = Transitions([0, 1], [1.0, 1.0], [1, 0], terminated=[False, True])
+        >>> t.centred([5.0, 2.0], [2.0, 5.0], gamma=0.5).reward
+        array([-3., -1.])
+        """
+        n = len(self)
+        here = check_array(value, "value", shape=(n,))
+        there = check_array(value_next, "value_next", shape=(n,))
+        other = self[:]
+        other.reward = self.reward + self.discounts(gamma) * there - here
+        return other
+
     def squared_norms(self) -> FloatArray:
         """Return ‖phi‖² of each transition, shape (n,)."""
         if self.kind == "states":
