@@ -1,6 +1,7 @@
 """lincat compare: several runs on the same states."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -117,3 +118,10 @@ def test_a_process_of_its_own(runs):
     ended = lincat_process("compare", runs / "one", runs / "two")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "Examples:" in compare("--help").out
+
+
+def test_curves_stand_under_the_level_that_they_were_recorded_at(runs, tmp_path):
+    page = tmp_path / "comparison.html"
+    assert compare(runs / "one", runs / "two", "--level", 0.01, "--out", page).code == 0
+    headings = re.findall(r"<h3>(Mean of the worst .*?)</h3>", page.read_text())
+    assert headings == ["Mean of the worst 5 %"]

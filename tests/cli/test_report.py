@@ -1,6 +1,7 @@
 """lincat report: the page drawn again from what is on disk."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -120,3 +121,11 @@ def test_a_process_of_its_own(run):
     ended = lincat_process("report", run)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "Examples:" in report("--help").out
+
+
+def test_a_curve_is_never_shown_under_another_level_than_its_own(run, tmp_path):
+    """Curves are recorded once, at the run's level: 5 %."""
+    page = tmp_path / "careful.html"
+    assert report(run, "--level", 0.01, "--out", page).code == 0
+    headings = re.findall(r"<h3>(Mean of the worst .*?)</h3>", page.read_text())
+    assert headings == ["Mean of the worst 5 %"]
