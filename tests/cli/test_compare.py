@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import lincat
-from lincat.runs.shown import ShownStates
 from tests.cli.command import assert_one_line, lincat_here, lincat_process, page_text
 from tests.runs.logs import write_names, write_points
 
@@ -36,7 +35,7 @@ def compare(*arguments):
 def test_rows_hold_what_each_model_says_of_the_states_of_the_first(runs):
     ended = compare(runs / "one", runs / "two", "--json", "--level", 0.1, "--below", 0.5)
     answer = json.loads(ended.out, parse_constant=pytest.fail)
-    shown = ShownStates.from_dict(json.loads((runs / "one" / "states.json").read_text()))
+    shown = lincat.read_run(runs / "one").shown
     assert len(answer["states"]) == 2 * len(shown.names)
     for i, name in enumerate(("one", "two")):
         distribution = lincat.read_run(runs / name).model.predict_shown(shown)

@@ -13,6 +13,7 @@ import lincat
 from lincat.cli.options import find_local_modules, output_options, terminal
 
 if TYPE_CHECKING:
+    from lincat import Answer
     from lincat.runs.config import EvaluationConfig
     from lincat.runs.folder import RunFolder
 
@@ -146,8 +147,8 @@ def evaluate(
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
       cat log.jsonl | lincat evaluate - --format jsonl
     """
-    from lincat.runs.evaluate import EvaluationRun
     from lincat.runs.folder import RunFolder
+    from lincat.runs.loop import EvaluationRun
     from lincat.runs.sources import open_source
 
     seeded = click.get_current_context().get_parameter_source("seed")
@@ -168,16 +169,17 @@ def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     """Run to the end, write the page, and say what came out."""
     from lincat.cli.leaving import INTERRUPTED, leave, leave_reading
     from lincat.cli.progress import run_to_the_end
-    from lincat.cli.run_page import summary_of, write_page
+    from lincat.cli.run_page import summary_of
+    from lincat.runs.run import Run
 
     run_to_the_end(run, quiet=quiet)
-    evaluation = write_page(folder)
-    summary = summary_of(folder, evaluation)
+    done = Run(folder)
+    summary = summary_of(done, done.report())
     if as_json:
         click.echo(json.dumps(summary))
     else:
-        _show(summary, notes=[] if quiet else folder.result()["notes"])
-    if not summary["complete"]:
+        _show(done.answer, summary, quiet=quiet)
+    if not done.answer.complete:
         if not quiet:
             click.echo(f"Interrupted; lincat resume {folder.path} continues.", err=True)
         leave(INTERRUPTED)
@@ -235,21 +237,19 @@ def _default_folder(settings: EvaluationConfig) -> Path:
     return folder
 
 
-def _show(summary: dict[str, Any], *, notes: list[str]) -> None:
+def _show(answer: Answer, summary: dict[str, Any], *, quiet: bool) -> None:
     from lincat.cli.run_page import short_scores
     from lincat.report.tables import rich_table
 
     console = terminal()
-    for note in notes:
+    for note in () if quiet else answer.notes:
         console.print(note, style="dim", soft_wrap=True)
     console.print(rich_table(summary["states"]))
-    if summary["validation"]:
-        console.print(rich_table([short_scores(summary["validation"])]))
+    if answer.validation is not None:
+        console.print(rich_table([short_scores(answer.validation)]))
     for text in summary["warnings"]:
         click.echo(f"Warning: {text}", err=True)
-    console.print(
-        f"{summary['transitions']:,} transitions in {summary['seconds']:.1f} s.", style="dim"
-    )
+    console.print(f"{answer.transitions:,} transitions in {answer.seconds:.1f} s.", style="dim")
     for sentence in summary["summary"]:
         console.print(sentence, soft_wrap=True)
     console.print(f"Report: {summary['report']}", soft_wrap=True)

@@ -85,30 +85,26 @@ def predict(
     import msgspec
 
     from lincat._files import write_atomically
-    from lincat.runs.folder import RunFolder
-    from lincat.runs.model import Model
-    from lincat.runs.shown import ShownStates
+    from lincat.runs.run import read_run
     from lincat.tables.columns import Columns
 
-    folder = RunFolder.open(run)
+    found = read_run(run, trust_code=trust_code)
     if trust_code:
         find_local_modules()
-    config, result = folder.config, folder.result()
+    config = found.config
     ending = "" if out is None else out.suffix.lower()
     form = "json" if as_json else form or _FORMATS.get(ending, "csv")
-    model = Model.read(folder.path, trust_code=trust_code)
-    shown = ShownStates.from_dict(folder.read_states())
     if states is None:
-        distribution = model.predict_shown(shown)
-        rows: list[dict[str, Any]] = [{"state": name} for name in result["names"]]
+        distribution = found.model.predict_shown(found.shown)
+        rows: list[dict[str, Any]] = [{"state": name} for name in found.names]
     else:
         # As learned from: a file of whole numbers may hold points.
-        kind: Literal["points", "ids"] = "points" if shown.members[0].ndim == 2 else "ids"
+        kind: Literal["points", "ids"] = "points" if found.shown.members[0].ndim == 2 else "ids"
         named = msgspec.structs.replace(config.columns or Columns(), kind=kind)
-        names = result["observation_names"]
+        names = list(found.answer.observation_names)
         observations = _read(states, named, names)
         rows = _observation_rows(observations, names)
-        distribution = model.predict(observations)
+        distribution = found.predict(observations)
     columns = _columns(
         distribution, quantiles, config.level if level is None else level, below, masses
     )

@@ -12,8 +12,8 @@ from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.projection import project
 from lincat.inference import scores
+from lincat.inference.answer import GroupValidation, Method, Validation
 from lincat.inference.pit import Transform
-from lincat.inference.results import GroupValidation, Validation
 
 __all__ = ["validate"]
 
@@ -32,6 +32,8 @@ def validate(
     bins: int = 20,
     tail: float = 0.05,
     confidence: float = 0.95,
+    method: Method | None = None,
+    description: str = "",
 ) -> Validation:
     """Compare predicted distributions with returns that were not learned from.
 
@@ -60,6 +62,11 @@ def validate(
         The level of CVaR.
     confidence : float
         Of the band around the empirical CDF.
+    method : "rollouts" or "held_out", optional
+        Where returns that are draws come from; "held_out" by default. With ``weights`` it is
+        "exact".
+    description : str
+        The same in words, for reports; by default how many there are.
 
     Returns
     -------
@@ -88,12 +95,16 @@ def validate(
     if "all" in names:
         raise fail("groups", "labels other than 'all', which is every state", "'all'")
     _, block = _labels(blocks, "blocks", len(dist))
+    exact = weights is not None
+    if method is not None and method not in (("exact",) if exact else ("rollouts", "held_out")):
+        expected = "'exact', as there are weights" if exact else "'rollouts' or 'held_out'"
+        raise fail("method", expected, repr(method))
 
     cases = _Cases(
         dist,
         values,
         mass,
-        exact=weights is not None,
+        exact=exact,
         block=None if blocks is None else block,
         levels=check,
         bins=bins,
@@ -104,7 +115,12 @@ def validate(
     parts = [("all", everything)]
     if groups is not None:
         parts += [(name, everything[member == i]) for i, name in enumerate(names)]
+    by_default = (
+        f"the exact answer for {len(dist):,} states" if exact else f"{values.size:,} returns"
+    )
     return Validation(
+        method=method or ("exact" if exact else "held_out"),
+        description=description or by_default,
         levels=tuple(check.tolist()),
         tail=tail,
         confidence=float(confidence),
@@ -231,6 +247,7 @@ class _Cases:
         below, below_se = average(self.below)
         coverage = [average(inside) for inside in self.inside]
         height = np.diff(self.pit[rows].sum(axis=0)) / total
+        crps, climatology = average(self.crps)[0], scores.half_mean_difference(flat, flat_mass)
         return GroupValidation(
             group=name,
             n_states=len(rows),
@@ -239,8 +256,9 @@ class _Cases:
             w1_noise=noise,
             w1_states=None if self.w1 is None else float(state @ self.w1[rows]),
             w1_states_noise=None if self.w1 is None else float(state @ self.w1_noise[rows]),
-            crps=average(self.crps)[0],
-            crps_climatology=scores.half_mean_difference(flat, flat_mass),
+            crps=crps,
+            crps_climatology=climatology,
+            skill=1.0 - crps / climatology if climatology > 0.0 else None,
             mean_error=mean_error,
             mean_error_se=mean_error_se,
             coverage=tuple(c for c, _ in coverage),
