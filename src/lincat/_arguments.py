@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat._text import one_line, shown
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntArray
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "check_number",
     "check_probability_groups",
     "fail",
+    "reason",
 ]
 
 
@@ -38,9 +40,12 @@ def fail(argument: str, expected: str, got: object, remedy: str = "") -> Invalid
     return InvalidInputError(" ".join(text.splitlines()))  # what came may have lines of its own
 
 
-def _show(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else text[:77] + "..."
+def reason(error: BaseException) -> str:
+    """Return what an exception says, with its type unless it speaks for itself."""
+    text = one_line(error)
+    if isinstance(error, InvalidInputError):
+        return text
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
 
 
 def check_number(
@@ -63,12 +68,12 @@ def check_number(
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise fail(argument, expected, _show(value)) from None
+        raise fail(argument, expected, shown(value)) from None
     inside = (number > low if low_open else number >= low) and (
         number < high if high_open else number <= high
     )
     if not math.isfinite(number) or not inside:
-        raise fail(argument, expected, _show(value))
+        raise fail(argument, expected, shown(value))
     return number
 
 
@@ -81,21 +86,21 @@ def check_integer(value: Any, argument: str, *, low: int) -> int:
     """Return ``value`` as an int of at least ``low``."""
     expected = f"an integer of at least {low}"
     if isinstance(value, bool | np.bool_):
-        raise fail(argument, expected, _show(value))
+        raise fail(argument, expected, shown(value))
     try:
         integer = int(value)
         exact = integer == value
     except (TypeError, ValueError, OverflowError):
-        raise fail(argument, expected, _show(value)) from None
+        raise fail(argument, expected, shown(value)) from None
     if not exact or integer < low:
-        raise fail(argument, expected, _show(value))
+        raise fail(argument, expected, shown(value))
     return integer
 
 
 def check_choice(value: Any, argument: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        raise fail(argument, "one of " + ", ".join(map(repr, choices)), _show(value))
+        raise fail(argument, "one of " + ", ".join(map(repr, choices)), shown(value))
     return str(value)
 
 
@@ -109,7 +114,7 @@ def check_array(
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise fail(argument, "an array of numbers", _show(value)) from None
+        raise fail(argument, "an array of numbers", shown(value)) from None
     array = array.reshape(np.shape(value))  # ascontiguousarray turns a scalar into one row
     if shape is not None:
         have: tuple[int, ...] = array.shape

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, fail, reason
 from lincat._files import write_atomically
 from lincat._version import __version__
 
@@ -67,7 +67,7 @@ def unpack(
         remedy = "read it with a newer version of lincat"
         raise fail("format", f"version {_FORMAT}", header["format"], remedy)
     if header["class"] not in classes:
-        raise fail("class", f"one of {', '.join(classes)}", repr(header["class"]))
+        raise fail("class", f"one of {', '.join(sorted(classes))}", repr(header["class"]))
     # Copies, since arrays that cannot be written to have Numba compile every kernel once more.
     return header, {name: np.array(array) for name, array in load(content).items()}
 
@@ -77,8 +77,8 @@ def write_packed(path: str | Path, content: bytes) -> None:
     try:
         write_atomically(Path(path), content)
     except OSError as error:
-        reason = error.strerror or "an error"
-        raise fail("path", "a place that can be written", f"{path} ({reason})") from None
+        got = f"{path} ({error.strerror or 'an error'})"
+        raise fail("path", "a place that can be written", got) from None
 
 
 def read_packed(path: str | Path, what: str, build: Callable[[bytes], _T]) -> _T:
@@ -96,5 +96,4 @@ def read_packed(path: str | Path, what: str, build: Callable[[bytes], _T]) -> _T
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
     except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise fail(str(path), f"a {what} of lincat", f"something else ({reason})") from None
+        raise fail(str(path), f"a {what} of lincat", f"something else ({reason(error)})") from None

@@ -189,7 +189,7 @@ def test_function_of_a_module_in_the_current_folder(tmp_path, monkeypatch):
         ("my_local_policy:nothing", "got 'nothing'"),
         ("my_broken_policy:always", "SyntaxError"),
         ("my_missing_policy:always", "No module named"),
-        (":always", "module that can be imported"),
+        (":always", "'module:name' of something"),
     ):
         with pytest.raises(InvalidInputError, match=message) as caught:
             policy_from(text, *CARTPOLE)

@@ -183,3 +183,22 @@ def test_unwritable_places_are_refused(tmp_path):
     features = lincat.Scaling().fit([[0.0], [1.0]])
     with pytest.raises(lincat.InvalidInputError, match="a place that can be written"):
         features.save(tmp_path / "none" / "file")
+
+
+def test_tables_know_what_they_have_and_others_know_everything():
+    named = lincat.Tabular(capacity=9).fit(["a", "b"])
+    assert named.knows(["b", "c", ("a", 1)]).tolist() == [True, False, False]
+    assert named.n_known_ == 2
+    pairs = lincat.Tabular().fit(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    assert pairs.knows(np.array([[3.0, 4.0], [4.0, 3.0]])).tolist() == [True, False]
+    for table in (lincat.Tabular(n_states=3), lincat.Lookup(np.eye(3))):
+        table.fit([0])
+        assert table.knows(np.array([-1, 0, 2, 3])).tolist() == [False, True, True, False]
+        assert table.knows(np.array([[0.5], [2.0]])).tolist() == [False, True]
+        assert table.knows(np.array(["0"])).tolist() == [False]
+        assert table.n_known_ == 3
+    assert lincat.Scaling().fit([[0.0], [1.0]]).knows([[99.0], [0.0]]).all()
+    with pytest.raises(lincat.InvalidInputError, match="hashable ids"):
+        named.knows([{}])
+    assert lincat.Tabular.table
+    assert not lincat.Tiles.all_used

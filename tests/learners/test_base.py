@@ -49,7 +49,8 @@ def test_get_set_clone(rule):
     twin = model.clone()
     assert type(twin) is type(model)
     assert twin.get_params() == params
-    assert not hasattr(twin, "n_seen_")
+    assert not twin.begun
+    assert (twin.n_seen_, twin.n_updates_) == (0, 0)
     assert twin.set_params(step_size=0.5, horizon=None) is twin
     assert (twin.step_size, twin.horizon) == (0.5, None)
     assert model.step_size == 0.25
@@ -408,3 +409,20 @@ def test_choices_that_are_no_words_are_one_line():
     model = lincat.LinearTD(gamma=0.5, averaging=np.array(["tail"]))
     with pytest.raises(lincat.InvalidInputError, match="averaging: expected one of"):
         model.partial_fit([[1.0]], [1.0], [[1.0]])
+
+
+def test_what_it_knows_is_public():
+    grid = lincat.Grid(0.0, 1.0, 10)
+    model = lincat.LinearCTD(grid=grid, gamma=0.5, averaging="none")
+    model.warn = False  # of the mass that leaves this grid
+    assert not model.begun
+    with pytest.raises(lincat.InvalidInputError, match="a call of fit"):
+        model.touched_rows()
+    model.partial_fit([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [1.0, -1.0], [[0.0, 0.0, 1.0]] * 2)
+    assert model.begun
+    assert model.touched_rows().tolist() == [True, True, False]
+    assert model.reach_ == (-2.0, 2.0)
+    assert model.stable_step_ == 0.25  # 1 / max ‖phi‖²
+    assert lincat.LinearTD(gamma=0.5).grid is None
+    assert [lincat.LinearTD.linear, lincat.SoftmaxCTD.linear] == [True, False]
+    assert model.clone().warn

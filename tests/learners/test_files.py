@@ -258,3 +258,21 @@ def test_damaged_bytes_are_refused_or_harmless(content, tmp_path, data):
         ):
             model.partial_fit(stream("dense", 50))
     assert "\n" not in refusal
+
+
+def test_values_are_kept_with_the_names_of_their_classes(tmp_path):
+    model = make("ctd", step_size=lincat.PolynomialDecay(0.1, 0.5)).fit(stream("dense", 20))
+    content, path = save_bytes(model), tmp_path / "model.safetensors"
+    params = header_of(content)["params"]
+    assert params["grid"]["class"] == "Grid"
+    assert params["step_size"]["class"] == "PolynomialDecay"
+
+    def with_value(place, value):
+        return rewritten(content, lambda header: header["params"].update({place: value}))
+
+    # A dictionary of another class, or in a place that takes none, is nothing that we wrote.
+    refused(path, with_value("step_size", {"class": "Path"}), "step_size: expected a value of Grid")
+    refused(path, with_value("gamma", {"initial": 1.0, "power": 0.5}), "gamma: expected a value of")
+    # Files of 0.1.0 did not name them.
+    path.write_bytes(with_value("step_size", {"initial": 0.1, "power": 0.5}))
+    assert lincat.load(path).step_size == model.step_size

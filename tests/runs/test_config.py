@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
+from lincat.learners.registry import LEARNERS
 from lincat.runs.config import (
-    LEARNERS,
     EvaluationConfig,
     config_from_dict,
     config_from_toml,
@@ -55,7 +55,7 @@ def configs(draw):
         "trust_pickle": st.booleans(),
         "features": texts,
         "feature_options": options,
-        "learner": st.sampled_from(sorted(LEARNERS)),
+        "learner": st.sampled_from(LEARNERS.offered),
         "step_size": st.just("auto") | finite_floats(1e-12, 1e3),
         "averaging": st.sampled_from(["tail", "full", "none"]),
         "dtype": st.sampled_from(["float64", "float32"]),
@@ -84,11 +84,9 @@ def test_what_is_not_given_is_left_out():
     assert 'source = [\n    "log.csv",\n]' in text
 
 
-def test_every_field_is_explained_in_the_source_and_has_a_default_but_the_source():
-    fields = {field.name: field for field in msgspec.structs.fields(EvaluationConfig)}
-    assert [name for name, field in fields.items() if field.required] == ["source"]
-    assert set(LEARNERS) == {"linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"}
-    assert all(hasattr(lincat, name) for name in LEARNERS.values())
+def test_every_field_has_a_default_but_the_source():
+    fields = msgspec.structs.fields(EvaluationConfig)
+    assert [field.name for field in fields if field.required] == ["source"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ import click
 
 import lincat
 from lincat.cli.options import find_local_modules, output_options, terminal
+from lincat.features.registry import FEATURE_NAMES
+from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
+from lincat.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from lincat import Answer
@@ -70,7 +73,7 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 )
 @click.option(
     "--format",
-    type=click.Choice(["parquet", "csv", "jsonl", "arrow"]),
+    type=click.Choice(list(FORMATS)),
     help="Where the name does not tell.",
 )
 @click.option(
@@ -88,7 +91,7 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     type=click.Choice(["terminated", "truncated"]),
     help="What it means, where no column tells.  [default: terminated]",
 )
-@click.option("--features", help="auto, tabular, tiles, fourier, rbf, scaling, identity or m:name.")
+@click.option("--features", help=f"{', '.join(FEATURE_NAMES)} or m:name.")
 @click.option(
     "--feature-option",
     "feature_options",
@@ -100,16 +103,16 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 @click.option("--warm-up", type=int, help="Transitions that features are fitted on.")
 @click.option(
     "--learner",
-    type=click.Choice(["linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"]),
+    type=click.Choice(LEARNERS.offered),
     help="[default: linear_ctd]",
 )
 @click.option("--low", type=float, help="First atom of the grid; chosen from the first rewards.")
 @click.option("--high", type=float, help="Last atom of the grid.")
 @click.option("--intervals", type=int, help="K; there are K + 1 atoms.  [default: 50]")
 @click.option("--step-size", help="A number, or auto.  [default: auto]")
-@click.option("--averaging", type=click.Choice(["tail", "full", "none"]), help="[default: tail]")
+@click.option("--averaging", type=click.Choice(AVERAGINGS), help="[default: tail]")
 @click.option("--batch-size", type=int, help="Transitions per update.  [default: 1]")
-@click.option("--dtype", type=click.Choice(["float64", "float32"]), help="[default: float64]")
+@click.option("--dtype", type=click.Choice(DTYPES), help="[default: float64]")
 @click.option(
     "--validate",
     type=int,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, check_integer, fail
+from lincat._arguments import InvalidInputError, check_integer, fail, reason
 from lincat._typing import BoolArray, FloatArray
 from lincat.data.starts import Starts
 from lincat.data.steps import ObservationSpace, Steps
@@ -16,7 +16,6 @@ from lincat.environments.making import (
     Environment,
     autoreset_mode,
     environment_name,
-    one_line,
     open_environment,
     quiet,
 )
@@ -175,14 +174,14 @@ class _Walk:
         try:
             self.raw, _ = env.reset(seed=seed)
         except Exception as error:
-            raise fail(f"environment {name}", "reset to work", one_line(error)) from error
+            raise fail(f"environment {name}", "reset to work", reason(error)) from error
 
     def error(self, t: int, error: Exception) -> InvalidInputError:
         """Say which step failed; a policy's own errors say what they need to."""
         if isinstance(error, InvalidInputError):
             return error
         place = f"environment {self.name}, step {self.taken + t}"
-        return fail(place, "step to work", one_line(error))
+        return fail(place, "step to work", reason(error))
 
     def check(
         self, rows: Any, reward: FloatArray, next_rows: Any, place: Callable[[int], str]

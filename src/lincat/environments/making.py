@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
-import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from lincat._arguments import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, fail, reason
+from lincat._imports import import_name
+from lincat._text import one_line
 
 __all__ = [
     "Environment",
     "autoreset_mode",
     "bare",
     "environment_name",
-    "import_name",
     "lift_time_limit",
-    "one_line",
     "open_environment",
     "quiet",
 ]
@@ -31,40 +29,12 @@ Environment = str | Callable[..., Any]
 _MODES = ("NextStep", "SameStep", "Disabled")
 
 
-def one_line(error: BaseException) -> str:
-    """Return an exception's message in one line, with its type unless it speaks for itself."""
-    text = " ".join(str(error).split())
-    if isinstance(error, InvalidInputError):
-        return text
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Keep Gymnasium's own warnings from the user; those of other code pass."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", module=r"gymnasium(\..*)?$")
         yield
-
-
-def import_name(text: str, argument: str) -> tuple[Any, str]:
-    """Import the module of "module:name", also from the current folder; return it and the name."""
-    module_name, _, name = text.partition(":")
-    folder = os.getcwd()
-    sys.path.insert(0, folder)
-    importlib.invalidate_caches()  # the file may be younger than the last look at the folder
-    try:
-        module = importlib.import_module(module_name)
-    except Exception as error:
-        raise fail(
-            argument, "a module that can be imported", f"{module_name!r} ({one_line(error)})"
-        ) from error
-    finally:
-        # At the end it shadows nothing, and what the module imports later is still found.
-        sys.path.remove(folder)
-        if folder not in sys.path:
-            sys.path.append(folder)
-    return module, name
 
 
 def open_environment(
@@ -107,7 +77,7 @@ def open_environment(
             raise
         except gymnasium.error.DependencyNotInstalled as error:
             raise fail(
-                "environment", "one whose packages are installed", f"{label!r}", _text(error)
+                "environment", "one whose packages are installed", f"{label!r}", one_line(error)
             ) from error
         except ModuleNotFoundError as error:
             remedy = f"it needs the package {error.name}: pip install {error.name}"
@@ -116,11 +86,11 @@ def open_environment(
             ) from error
         except gymnasium.error.Error as error:
             raise fail(
-                "environment", "the id of a Gymnasium environment", f"{label!r}", _text(error)
+                "environment", "the id of a Gymnasium environment", f"{label!r}", one_line(error)
             ) from error
         except Exception as error:
             raise fail(
-                "environment", f"{label!r} to start with options {chosen}", one_line(error)
+                "environment", f"{label!r} to start with options {chosen}", reason(error)
             ) from error
     return made
 
@@ -164,10 +134,6 @@ def environment_name(environment: Environment) -> str:
     if isinstance(environment, str):
         return environment
     return str(getattr(environment, "__name__", type(environment).__name__))
-
-
-def _text(error: BaseException) -> str:
-    return " ".join(str(error).split())
 
 
 def autoreset_mode(env: Any) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, check_integer, fail
+from lincat._arguments import InvalidInputError, check_integer, fail, reason
 from lincat.data.starts import Starts
 from lincat.data.steps import ObservationSpace, Steps, joined
 from lincat.environments.encoding import Observations
-from lincat.environments.making import one_line, quiet
+from lincat.environments.making import quiet
 
 __all__ = ["MinariSource"]
 
@@ -90,7 +90,7 @@ class MinariSource:
                     episode = next(iter(self._data.iterate_episodes([index])))
             except Exception as error:
                 raise fail(
-                    f"minari {self.dataset_id}, episode {index}", "readable data", one_line(error)
+                    f"minari {self.dataset_id}, episode {index}", "readable data", reason(error)
                 ) from error
             yield episode
 
@@ -102,7 +102,7 @@ class MinariSource:
         except InvalidInputError:
             raise
         except Exception as error:
-            raise fail(place, f"{n + 1} observations for {n} steps", one_line(error)) from error
+            raise fail(place, f"{n + 1} observations for {n} steps", reason(error)) from error
         found = self._observations.problem(rows)
         if found is not None:
             raise fail(f"{place}, step {found[0]}", "a finite observation", found[1])
@@ -136,7 +136,7 @@ def _opened(dataset_id: str) -> Any:
         except ImportError as error:
             remedy = "pip install 'lincat[minari]'"
             raise fail(
-                f"minari {dataset_id}", "its packages installed", one_line(error), remedy
+                f"minari {dataset_id}", "its packages installed", reason(error), remedy
             ) from error
         except Exception as error:
-            raise fail("minari", "a data set", f"{dataset_id!r} ({one_line(error)})") from error
+            raise fail("minari", "a data set", f"{dataset_id!r} ({reason(error)})") from error

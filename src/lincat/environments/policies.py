@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, fail
-from lincat.environments.making import import_name, one_line
+from lincat._arguments import InvalidInputError, fail, reason
+from lincat._imports import import_name
+from lincat._text import shown
 
 __all__ = ["Balance", "Function", "Policy", "Uniform", "policy_from"]
 
@@ -164,7 +165,7 @@ class Function(Policy):
             raise
         except Exception as error:
             raise fail(
-                "policy", "a function that returns an action", f"{one_line(error)} in {self._name}"
+                "policy", "a function that returns an action", f"{reason(error)} in {self._name}"
             ) from error
 
     @property
@@ -269,7 +270,7 @@ def check_actions(actions: Any, space: Any, n: int) -> Any:
     except ValueError:
         fits = False
     if not fits:
-        raise fail("policy", f"{n} actions in {space}", _brief(actions))
+        raise fail("policy", f"{n} actions in {space}", shown(actions))
     if _is_discrete(space):
         outside = (array < space.start) | (array >= space.start + space.n)
     else:
@@ -313,12 +314,7 @@ def _is_discrete(space: Any) -> bool:
 
 
 def _wrong(action: Any, space: Any) -> InvalidInputError:
-    return fail("policy", f"an action in {space}", _brief(action))
-
-
-def _brief(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    return fail("policy", f"an action in {space}", shown(action))
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lincat._arguments import check_array, check_probability_groups, fail
+from lincat._arguments import check_array, check_probability_groups, fail, reason
 from lincat._typing import ArrayLike
-from lincat.environments.making import one_line
 from lincat.environments.policies import Policy, check_actions
 
 __all__ = ["Table", "Trained"]
@@ -84,7 +83,7 @@ def _content(path: str, name: str) -> Any:
             return np.load(path, allow_pickle=False)
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, EOFError) as error:
-        raise fail(name, "a table of numbers in a JSON or NPY file", one_line(error)) from error
+        raise fail(name, "a table of numbers in a JSON or NPY file", reason(error)) from error
 
 
 class Trained(Policy):
@@ -131,7 +130,7 @@ class Trained(Policy):
             self._model = algorithm.load(path, device="cpu")
         except Exception as error:
             raise fail(
-                "policy", f"a file that {kind}.load reads", f"{path} ({one_line(error)})"
+                "policy", f"a file that {kind}.load reads", f"{path} ({reason(error)})"
             ) from error
         self.description = f"{kind} from {Path(path).name}"
         for what, own, wanted in (
@@ -160,7 +159,7 @@ def _saved_fields(path: str) -> dict[str, Any]:
         with zipfile.ZipFile(path) as archive:
             content = json.loads(archive.read("data"))
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise fail("policy", "a Stable-Baselines3 file", f"{path} ({one_line(error)})") from error
+        raise fail("policy", "a Stable-Baselines3 file", f"{path} ({reason(error)})") from error
     return content if isinstance(content, dict) else {}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, check_gamma, check_integer, fail
+from lincat._arguments import InvalidInputError, check_gamma, check_integer, fail, reason
 from lincat._typing import FloatArray
 from lincat.environments.encoding import Observations
 from lincat.environments.making import (
@@ -19,7 +19,6 @@ from lincat.environments.making import (
     bare,
     environment_name,
     lift_time_limit,
-    one_line,
     open_environment,
     quiet,
 )
@@ -118,7 +117,7 @@ def rollouts(
     except InvalidInputError:
         raise
     except Exception as error:
-        raise fail(f"environment {name}", "rollouts to work", one_line(error)) from error
+        raise fail(f"environment {name}", "rollouts to work", reason(error)) from error
     finally:
         env.close()
 
@@ -181,7 +180,7 @@ class _Work:
         try:
             first, second = (_copied(self.env)[0] for _ in range(2))
         except Exception as error:
-            return f"cannot be copied ({one_line(error)})"
+            return f"cannot be copied ({reason(error)})"
         actions, seen = [], []
         raw = self.raw
         for _ in range(10):

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
+
 from lincat._arguments import fail
 from lincat._parameters import Parametrised
 from lincat._tensors import write_packed
-from lincat._typing import FeatureMatrix
+from lincat._typing import BoolArray, FeatureMatrix
 
 __all__ = ["Features"]
 
@@ -29,11 +31,18 @@ class Features(Parametrised, ABC):
     ----------
     kind : str
         The name under which the command line knows them.
+    table : bool
+        Whether each observation has a feature of its own.
+    all_used : bool
+        Whether a feature that no observation ever had is worth a word. Not for tiles: whole regions
+        of a space of states are never entered.
     n_features_ : int
         The number of features d.
     """
 
     kind: ClassVar[str]
+    table: ClassVar[bool] = False
+    all_used: ClassVar[bool] = True
     n_features_: int
 
     # --------------------------------------------------------------------- what features provide
@@ -61,6 +70,16 @@ class Features(Parametrised, ABC):
     @abstractmethod
     def _restore(self, arrays: dict[str, Any], values: dict[str, Any]) -> None:
         """Restore what :meth:`_state` gave, after checking it: kernels trust it."""
+
+    # What they may say otherwise: by default nothing is unknown.
+
+    def _knows(self, observations: Any) -> BoolArray:
+        """Return for which observations :meth:`lookup` has an answer."""
+        return np.ones(len(observations), dtype=bool)
+
+    def _n_known(self) -> int:
+        """How many of the features stand for something."""
+        return self.n_features_
 
     # ------------------------------------------------------------------------------------- use
 
@@ -93,6 +112,20 @@ class Features(Parametrised, ABC):
         """
         self._check_fitted()
         return self._transform(observations, False)
+
+    def knows(self, observations: Any) -> BoolArray:
+        """Return for which of n observations there is a prediction, shape (n,).
+
+        For all of them, but for tables of ids and of states: they know those that they have.
+        """
+        self._check_fitted()
+        return self._knows(observations)
+
+    @property
+    def n_known_(self) -> int:
+        """How many of the features stand for something; a table keeps rows for ids to come."""
+        self._check_fitted()
+        return self._n_known()
 
     def describe(self) -> str:
         """Say in one sentence what these features are."""

@@ -11,23 +11,17 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import fail
+from lincat._text import counted
 from lincat._typing import FloatArray
 from lincat.features._base import Features
-from lincat.features.fourier import Fourier
-from lincat.features.identity import Identity
 from lincat.features.observations import as_ids, finite_points
-from lincat.features.rbf import RadialBasis
+from lincat.features.registry import FEATURE_NAMES, FEATURES
 from lincat.features.scaling import Scaling
 from lincat.features.tabular import Tabular
 from lincat.features.tiles import Tiles
 from lincat.features.transformer import FromTransformer
 
-__all__ = ["FEATURE_NAMES", "choose_features", "features_from_name"]
-
-_KINDS: dict[str, type[Features]] = {
-    cls.kind: cls for cls in (Tabular, Tiles, Fourier, RadialBasis, Scaling, Identity)
-}
-FEATURE_NAMES = ("auto", *_KINDS)
+__all__ = ["choose_features", "features_from_name"]
 
 _TILINGS = 8
 _BINS = 8
@@ -83,7 +77,7 @@ def choose_features(
     m = points.shape[1]
     values = [len(np.unique(points[:, j])) for j in range(m)]
     varying = sum(count > 1 for count in values)
-    numbers = f"{m} number{'s' if m > 1 else ''} per observation"
+    numbers = f"{counted(m, 'number')} per observation"
     if 0 < varying < m:
         numbers += f", of which {varying} var{'ies' if varying == 1 else 'y'}"
     if varying > _COORDINATES:
@@ -132,8 +126,8 @@ def features_from_name(
     Tiles(tilings=4, bins=[8, 2], low=None, high=None, size=None)
     """
     given = {key: _value(value) for key, value in (options or {}).items()}
-    if name in _KINDS:
-        cls = _KINDS[name]
+    if name in FEATURES.offered:
+        cls: type[Features] = FEATURES[name]
         _refuse_others(name, given, cls._parameter_names())
         if cls is Tabular and n_states is not None and not given:
             given["n_states"] = n_states

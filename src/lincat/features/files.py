@@ -13,22 +13,13 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat._tensors import pack, read_packed, unpack
+from lincat._text import shown
 from lincat.features._base import Features
-from lincat.features.fourier import Fourier
-from lincat.features.identity import Identity
-from lincat.features.lookup import Lookup
-from lincat.features.rbf import RadialBasis
-from lincat.features.scaling import Scaling
-from lincat.features.tabular import Tabular
-from lincat.features.tiles import Tiles
+from lincat.features.registry import FEATURES
 from lincat.features.transformer import FromTransformer
 
 __all__ = ["load_features", "save_bytes"]
 
-_CLASSES: dict[str, type[Features]] = {
-    cls.__name__: cls
-    for cls in (Fourier, FromTransformer, Identity, Lookup, RadialBasis, Scaling, Tabular, Tiles)
-}
 # Hyper-parameters that are arrays, as large as they may be: kept among the arrays alone.
 _ARRAYS = {"Lookup": ["Phi"]}
 _KEY = "lincat features"
@@ -66,7 +57,7 @@ def load_features(path: str | Path, *, trust_code: bool = False) -> Any:
 
 
 def _build(content: bytes, trust_code: bool) -> Features:
-    header, arrays = unpack(content, _KEY, _CLASSES)
+    header, arrays = unpack(content, _KEY, FEATURES.names.values())
     params = header["params"]
     if header["class"] == FromTransformer.__name__:
         if not isinstance(params["transformer"], str):
@@ -80,7 +71,7 @@ def _build(content: bytes, trust_code: bool) -> Features:
             )
     values = header["state"]
     kept = {name: arrays[name] for name in _ARRAYS.get(header["class"], [])}
-    features = _CLASSES[header["class"]](**params, **kept)
+    features: Features = FEATURES.named(header["class"])(**params, **kept)
     features._restore(arrays, values)
     wanted_arrays, wanted_values = features._state()
     if set(arrays) != set(wanted_arrays) or set(values) != set(wanted_values):
@@ -94,4 +85,4 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, np.generic):
         return value.item()
-    raise fail("features", "hyper-parameters that can be written to a file", repr(value)[:80])
+    raise fail("features", "hyper-parameters that can be written to a file", shown(value))

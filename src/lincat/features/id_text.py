@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lincat._arguments import fail
+from lincat._text import shown
 
 __all__ = ["ids_from_bytes", "ids_to_bytes"]
 
@@ -40,7 +41,7 @@ def _plain(value: Any) -> Any:
     raise fail(
         "ids",
         "strings, numbers, booleans, None or tuples of these, to write them to a file",
-        f"{' '.join(repr(value).split())[:60]} ({type(value).__name__})",
+        f"{shown(value, 60)} ({type(value).__name__})",
         "turn the ids into one of these first",
     )
 

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse
 
 from lincat._arguments import check_array, check_indices, fail
-from lincat._typing import FeatureMatrix
+from lincat._typing import BoolArray, FeatureMatrix
 from lincat.features._base import Features
+from lincat.features.observations import are_numbers_below
 
 __all__ = ["Lookup"]
 
@@ -56,6 +57,9 @@ class Lookup(Features):
             got = f"{int(rows[place])} at index {place}"
             raise fail("observations", f"states below {len(self.Phi_)}", got)
         return rows
+
+    def _knows(self, observations: Any) -> BoolArray:
+        return are_numbers_below(observations, len(self.Phi_))
 
     def _sentence(self) -> str:
         return f"The {self.n_features_} features given for each of {len(self.Phi_)} states."

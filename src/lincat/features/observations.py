@@ -8,9 +8,10 @@ import numpy as np
 import scipy.sparse
 
 from lincat._arguments import InvalidInputError, fail
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._text import shown
+from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 
-__all__ = ["as_ids", "as_points", "as_sparse", "bad_row", "finite_points"]
+__all__ = ["are_numbers_below", "as_ids", "as_points", "as_sparse", "bad_row", "finite_points"]
 
 
 def as_points(observations: Any, width: int | None = None) -> FloatArray:
@@ -95,15 +96,24 @@ def as_ids(observations: Any) -> Any:
     return array.tolist()
 
 
+def are_numbers_below(observations: Any, n: int) -> BoolArray:
+    """Return which observations are state numbers 0 .. n - 1, in one column or none."""
+    array = np.asarray(observations)
+    if array.dtype.kind not in "iufb" or array.size != len(array):
+        return np.zeros(len(array), dtype=bool)
+    numbers = array.reshape(len(array))
+    return np.asarray((numbers >= 0) & (numbers < n) & (numbers == np.floor(numbers)))
+
+
 def _first_other(observations: Any) -> str:
     """Say which row is not made of numbers."""
     try:
         rows = list(observations)
     except TypeError:
-        return repr(observations)[:80]
+        return shown(observations)
     for i, row in enumerate(rows):
         try:
             np.asarray(row, dtype=np.float64)
         except (TypeError, ValueError):
-            return f"{' '.join(repr(row).split())[:80]} at row {i}"
+            return f"{shown(row)} at row {i}"
     return "rows of different lengths"

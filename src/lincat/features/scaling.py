@@ -10,6 +10,7 @@ import numpy as np
 
 from lincat import kernels
 from lincat._arguments import check_number, fail
+from lincat._text import counted
 from lincat._typing import FeatureMatrix
 from lincat.features._base import Features
 from lincat.features.bounds import input_names
@@ -91,7 +92,7 @@ class Scaling(Features):
 
     def _sentence(self) -> str:
         m = self.mean_.size
-        numbers = f"{m} standardised number{'s' if m > 1 else ''}"
+        numbers = counted(m, "standardised number")
         rest = " and an intercept" if self._intercept_ else ""
         length = ", scaled to a length of at most 1" if self._unit_ else ""
         return f"{numbers}{rest}{length}: {self.n_features_} features."

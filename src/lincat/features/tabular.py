@@ -9,10 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from lincat._arguments import InvalidInputError, check_array, check_integer, fail
-from lincat._typing import FeatureMatrix, IntArray
+from lincat._text import shown
+from lincat._typing import BoolArray, FeatureMatrix, IntArray
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
-from lincat.features.observations import as_ids
+from lincat.features.observations import are_numbers_below, as_ids
 
 __all__ = ["Tabular"]
 
@@ -55,6 +56,7 @@ class Tabular(Features):
     """
 
     kind = "tabular"
+    table = True
 
     def __init__(self, *, capacity: int | None = None, n_states: int | None = None) -> None:
         self.capacity = capacity
@@ -128,18 +130,31 @@ class Tabular(Features):
             value = values[i]
             row = self._rows_.get(value)
             if row is None:
-                shown = f"{' '.join(repr(value).split())[:80]} at row {places[i]}"
+                what = f"{shown(value)} at row {places[i]}"
                 row = len(self._rows_)
                 if not grow:
-                    raise fail("observations", "ids that were seen before", shown)
+                    raise fail("observations", "ids that were seen before", what)
                 if _holds_nan(value):
-                    raise fail("observations", "ids that equal themselves", shown)
+                    raise fail("observations", "ids that equal themselves", what)
                 if row == self.n_features_:
                     expected = f"at most {row} different ids"
-                    raise fail("observations", expected, f"one more, {shown}", "raise capacity=")
+                    raise fail("observations", expected, f"one more, {what}", "raise capacity=")
                 self._rows_[value] = row
             rows[i] = row
         return rows
+
+    def _knows(self, observations: Any) -> BoolArray:
+        if self._rows_ is None:
+            return are_numbers_below(observations, self.n_features_)
+        ids = as_ids(observations)
+        values = ids.tolist() if isinstance(ids, np.ndarray) else ids
+        try:
+            return np.fromiter(map(self._rows_.__contains__, values), bool, len(values))
+        except TypeError:
+            raise _unhashable(values) from None
+
+    def _n_known(self) -> int:
+        return self.n_features_ if self._rows_ is None else len(self._rows_)
 
     def _cover(self, ids: IntArray) -> bool:
         """Make the cache reach from the smallest to the largest id; False if that is too far."""
@@ -219,6 +234,6 @@ def _unhashable(values: list[Any]) -> InvalidInputError:
         try:
             hash(value)
         except TypeError:
-            shown = f"{' '.join(repr(value).split())[:60]} ({type(value).__name__}) at row {row}"
-            return fail("observations", "hashable ids", shown, "turn lists into tuples")
+            what = f"{shown(value, 60)} ({type(value).__name__}) at row {row}"
+            return fail("observations", "hashable ids", what, "turn lists into tuples")
     raise AssertionError("all are hashable")

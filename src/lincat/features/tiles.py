@@ -81,6 +81,7 @@ class Tiles(Features):
     """
 
     kind = "tiles"
+    all_used = False
 
     def __init__(
         self,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-import importlib
 from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import InvalidInputError, check_array, fail
+from lincat._arguments import InvalidInputError, check_array, fail, reason
+from lincat._imports import import_name
+from lincat._text import shown
 from lincat._typing import FeatureMatrix
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
@@ -67,7 +68,7 @@ class FromTransformer(Features):
         given = self.transformer
         made = _make(given) if isinstance(given, str) else given
         if not callable(getattr(made, "transform", None)):
-            raise fail("transformer", "an object with a method transform", _short(given))
+            raise fail("transformer", "an object with a method transform", shown(given))
         if refit is None:
             refit = callable(getattr(made, "fit", None)) and not _is_fitted(made)
         if refit:
@@ -117,7 +118,7 @@ class FromTransformer(Features):
             raise fail(
                 "transformer",
                 "one given as 'module:name', to write it to a file",
-                f"an object, {_short(self.transformer)}",
+                f"an object, {shown(self.transformer)}",
                 "put a function that makes it into a module and pass its name",
             )
         sample = self._sample_
@@ -154,18 +155,16 @@ class FromTransformer(Features):
 
 def _make(text: str) -> Any:
     """Import "module:name"; call it if it is a class or a function."""
-    module, _, name = text.partition(":")
-    expected = "'module:name' of something that can be imported"
-    if not module or not name:
-        raise fail("transformer", expected, repr(text))
+    found, name = import_name(text, "transformer")
     try:
-        found = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
         is_one = callable(getattr(found, "transform", None)) and not isinstance(found, type)
         return found() if not is_one and callable(found) else found
     except Exception as error:  # other people's code: anything can come
-        raise fail("transformer", expected, f"{text!r} ({_reason(error)})") from error
+        raise fail(
+            "transformer", "the name of something to import", f"{text!r} ({reason(error)})"
+        ) from error
 
 
 def _is_fitted(made: Any) -> bool:
@@ -196,7 +195,7 @@ def _call(method: Any, rows: Any, name: str) -> Any:
         raise
     except Exception as error:
         expected = f"observations that its {name} takes"
-        raise fail("transformer", expected, _reason(error)) from error
+        raise fail("transformer", expected, reason(error)) from error
 
 
 def _storable(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -205,12 +204,3 @@ def _storable(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def _dense(features: FeatureMatrix) -> Any:
     return features.toarray() if scipy.sparse.issparse(features) else features
-
-
-def _short(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
-def _reason(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

@@ -27,7 +27,6 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.data.transitions import check_state_features
 from lincat.learners._base import Learner
-from lincat.learners.softmax_ctd import SoftmaxCTD
 
 __all__ = ["FEWEST_BATCHES", "BatchMeans"]
 
@@ -89,11 +88,11 @@ class BatchMeans:
 
     def update(self, learner: Learner) -> Self:
         """Take note of where the learner is; always the same one, as it continues."""
-        if isinstance(learner, SoftmaxCTD) or not isinstance(learner, Learner):
+        if not isinstance(learner, Learner) or not learner.linear:
             raise fail(
                 "learner", "one whose CDFs are linear in its parameters", type(learner).__name__
             )
-        done, last = int(getattr(learner, "n_updates_", 0)), int(self._counts[-1])
+        done, last = learner.n_updates_, int(self._counts[-1])
         if done < last:
             raise fail(
                 "learner", f"at least {last} updates, as before", done, "start a new BatchMeans"

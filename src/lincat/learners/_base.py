@@ -10,18 +10,20 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lincat import kernels
 from lincat._arguments import check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
-from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.inputs import Rows, as_transitions, used_rows
+from lincat.learners.registry import AVERAGINGS, DTYPES
 from lincat.learners.schedules import StepSize, auto_steps, schedule_from, stable_step
 
 __all__ = ["Learner"]
@@ -34,6 +36,17 @@ _CHUNK = 16_384
 
 class Learner(Parametrised, ABC):
     """Base of all learners; see :class:`lincat.LinearCTD` for the parameters that all have."""
+
+    #: Whether what is predicted is linear in the parameters, so that averages of one are averages
+    #: of the other.
+    linear: ClassVar[bool] = True
+    #: Where distributions live; None for a learner of means.
+    grid: Grid | str | None = None
+    #: Whether the learner itself warns of what it meets; set it to False to tell of it yourself.
+    warn: bool = True
+    #: Transitions seen and updates made.
+    n_seen_: int = 0
+    n_updates_: int = 0
 
     def __init__(
         self,
@@ -200,8 +213,7 @@ class Learner(Parametrised, ABC):
 
     def _learn(self, transitions: Transitions, batch_size: int, horizon: int | None) -> None:
         self._validate()
-        if not hasattr(self, "n_seen_"):
-            self.n_seen_, self.n_updates_ = 0, 0
+        if not self.begun:
             self._waiting_: list[tuple[Transitions, int]] = []
             self._largest_norm_ = 0.0
             self._average_ = IterateAverage(self.averaging, horizon)
@@ -217,7 +229,7 @@ class Learner(Parametrised, ABC):
 
     def _end_warm_up(self) -> None:
         """Start with what there is, if transitions still wait for a warm-up to be complete."""
-        if not hasattr(self, "n_seen_"):
+        if not self.begun:
             raise fail(type(self).__name__, "a call of fit or partial_fit first", "none")
         if self._waiting_:
             self._work_off(warm_up_over=True)
@@ -240,8 +252,8 @@ class Learner(Parametrised, ABC):
 
     def _validate(self) -> None:
         check_gamma(self.gamma)
-        check_choice(self.averaging, "averaging", ("none", "full", "tail"))
-        check_choice(self.dtype, "dtype", ("float64", "float32"))
+        check_choice(self.averaging, "averaging", AVERAGINGS)
+        check_choice(self.dtype, "dtype", DTYPES)
         schedule_from(self.step_size)
         for name in ("horizon", "n_features"):
             if getattr(self, name) is not None:
@@ -337,6 +349,25 @@ class Learner(Parametrised, ABC):
 
     # --------------------------------------------------------------------------- what it knows
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything was learned from, or waits until a warm-up is complete."""
+        return hasattr(self, "_average_")
+
+    @property
+    def stable_step_(self) -> float:
+        """The largest step that is stable in mean square, for the features seen so far."""
+        self._end_warm_up()
+        return stable_step(self._largest_norm_, self._curvature())
+
+    def touched_rows(self) -> BoolArray:
+        """Return which rows of the parameters are not zero any more, shape (d,).
+
+        The others say what they said at the start, as no transition had that feature.
+        """
+        self._end_warm_up()
+        return np.asarray((self._theta_and_sums()[0] != 0.0).any(axis=1))
+
     def _theta_and_sums(self) -> tuple[FloatArray, FloatArray]:
         """Parameters and averaging sums without their padding (no sums without averaging)."""
         columns = self._columns()
@@ -374,5 +405,4 @@ class Learner(Parametrised, ABC):
         """Write the learner to a file: safetensors, no code, written whole or not at all."""
         from lincat.learners.files import save
 
-        self._end_warm_up()
         save(self, path)

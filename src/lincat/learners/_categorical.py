@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from lincat import kernels
 from lincat._arguments import check_array, check_integer, fail
+from lincat._text import shown
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.distribution import ReturnDistribution
@@ -34,6 +35,7 @@ _LARGEST_ERROR = 1e6
 class CategoricalLearner(Learner):
     """Base of the learners of return distributions."""
 
+    grid: Grid | str
     #: One of the constants of ``kernels.rules``.
     _rule: ClassVar[str]
     #: Whether the first parameters depend on the first transitions.
@@ -82,8 +84,7 @@ class CategoricalLearner(Learner):
         if not isinstance(self.grid, Grid) and not (
             isinstance(self.grid, str) and self.grid == "auto"
         ):
-            got = " ".join(repr(self.grid).split())[:80]
-            raise fail("grid", "a lincat.Grid or 'auto'", got)
+            raise fail("grid", "a lincat.Grid or 'auto'", shown(self.grid))
         if self.gradient_step and not self._descends_on_cramer:
             raise fail("gradient_step", f"False for {type(self).__name__}", self.gradient_step)
         enough = warm_up_over or sum(map(len, waiting)) >= WARM_UP
@@ -106,8 +107,14 @@ class CategoricalLearner(Learner):
         self._end_warm_up()
         return self._clipped_ / max(self.n_seen_, 1)
 
+    @property
+    def reach_(self) -> tuple[float, float]:
+        """Ends of the shortest grid that no mass would have fallen off."""
+        self._end_warm_up()
+        return self._reach_
+
     def _after_fit(self) -> None:
-        if self._clipped_.any() and not hasattr(self, "_warned_"):
+        if self.warn and self._clipped_.any() and not hasattr(self, "_warned_"):
             self._warned_ = True
             below, above = self.clipped_mass_
             low, high = self._reach_

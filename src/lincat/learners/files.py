@@ -14,24 +14,22 @@ import numpy as np
 
 from lincat._arguments import check_choice, check_number, fail
 from lincat._tensors import pack, read_packed, unpack, write_packed
+from lincat._text import listed, shown
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
 from lincat.learners.averaging import IterateAverage
-from lincat.learners.linear_ctd import LinearCTD
-from lincat.learners.linear_pmf import LinearPMF
-from lincat.learners.linear_td import LinearTD
-from lincat.learners.schedules import PolynomialDecay
-from lincat.learners.softmax_ctd import SoftmaxCTD
-from lincat.learners.unnormalised_ctd import UnnormalisedCTD
+from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
+from lincat.learners.schedules import SCHEDULES
 
 __all__ = ["load", "save", "save_bytes"]
 
-_CLASSES: dict[str, type[Learner]] = {
-    cls.__name__: cls for cls in (LinearCTD, LinearPMF, LinearTD, SoftmaxCTD, UnnormalisedCTD)
-}
 _ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
 _KEY = "lincat"
+# Values that hyper-parameters may be besides numbers and words; a file names the class of each.
+_VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Grid, *SCHEDULES)}
+# Files of 0.1.0 did not, and there was one of each.
+_UNNAMED = {"grid": "Grid", "step_size": "PolynomialDecay"}
 
 
 def save(learner: Learner, path: str | Path) -> None:
@@ -40,7 +38,8 @@ def save(learner: Learner, path: str | Path) -> None:
 
 
 def save_bytes(learner: Learner) -> bytes:
-    """Return the content of a learner's file."""
+    """Return the content of a learner's file; a warm-up ends here."""
+    learner._end_warm_up()
     arrays, numbers = _state(learner)
     params = {name: _plain(value) for name, value in learner.get_params().items()}
     return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
@@ -63,10 +62,9 @@ def load(path: str | Path) -> Any:
 
 
 def _build(content: bytes) -> Learner:
-    header, arrays = unpack(content, _KEY, _CLASSES)
-    learner = _CLASSES[header["class"]](
-        **{name: _unplain(name, value) for name, value in header["params"].items()}
-    )
+    header, arrays = unpack(content, _KEY, LEARNERS.names.values())
+    params = {name: _unplain(name, value) for name, value in header["params"].items()}
+    learner: Learner = LEARNERS.named(header["class"])(**params)
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
     _restore(learner, arrays, header["state"])
@@ -115,7 +113,7 @@ def _restore(learner: Learner, arrays: dict[str, FloatArray], numbers: dict[str,
 def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
     """Refuse arrays and counters that do not fit each other: kernels trust them."""
     average = learner._average_
-    check_choice(average.kind, "averaging", ("none", "full", "tail"))
+    check_choice(average.kind, "averaging", AVERAGINGS)
     check_number(learner._largest_norm_, "largest_norm", low=0.0)
     windows = (average.begin, average.next_begin, average.folded)
     counts = (*windows, learner.n_updates_, learner.n_seen_)
@@ -134,7 +132,7 @@ def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
     shape = (arrays["Theta"].shape[0], learner._columns())
     for name in names:
         array = arrays[name]
-        dtypes = ("float64", "float32") if name == "Theta" else ("float64",)
+        dtypes = DTYPES if name == "Theta" else ("float64",)
         if array.shape != shape or array.dtype.name not in dtypes:
             raise fail(name, f"{dtypes[0]} of shape {shape}", f"{array.dtype} {array.shape}")
         if not np.isfinite(array).all():
@@ -144,10 +142,15 @@ def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    return asdict(value) if isinstance(value, Grid | PolynomialDecay) else value
+    name = type(value).__name__
+    return {"class": name, **asdict(value)} if name in _VALUES else value
 
 
-def _unplain(name: str, value: Any) -> Any:
-    if isinstance(value, dict):
-        return Grid(**value) if name == "grid" else PolynomialDecay(**value)
-    return value
+def _unplain(argument: str, value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    fields = dict(value)
+    name = fields.pop("class", _UNNAMED.get(argument))
+    if name not in _VALUES:
+        raise fail(argument, f"a value of {listed(list(_VALUES), 'or')}", shown(value))
+    return _VALUES[name](**fields)

@@ -37,7 +37,7 @@ from lincat import kernels
 from lincat._arguments import InvalidInputError, check_number, fail
 from lincat._typing import FloatArray
 
-__all__ = ["PolynomialDecay", "StepSize", "auto_steps", "schedule_from", "stable_step"]
+__all__ = ["SCHEDULES", "PolynomialDecay", "StepSize", "auto_steps", "schedule_from", "stable_step"]
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,14 @@ class PolynomialDecay:
         return np.asarray(self.initial * np.arange(done + 1.0, done + n + 1.0) ** -self.power)
 
 
+#: Every class of schedules; each has ``steps``, and can be written to a file.
+SCHEDULES = (PolynomialDecay,)
 StepSize = float | str | PolynomialDecay
 
 
 def schedule_from(step_size: StepSize) -> PolynomialDecay | None:
     """Return the schedule that a learner's ``step_size`` asks for; None for "auto"."""
-    if isinstance(step_size, PolynomialDecay):
+    if isinstance(step_size, SCHEDULES):
         return step_size
     if isinstance(step_size, str) and step_size == "auto":
         return None

@@ -37,6 +37,7 @@ class SoftmaxCTD(CategoricalLearner):
     True
     """
 
+    linear: ClassVar[bool] = False
     _rule: ClassVar[str] = "SOFTMAX"
     _descends_on_cramer: ClassVar[bool] = False
 

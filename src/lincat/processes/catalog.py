@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import check_choice, check_integer, fail
+from lincat._text import one_line
 from lincat._typing import ArrayLike, FloatArray
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
@@ -141,8 +142,7 @@ def toy_text(
     try:
         environment: Any = gymnasium.make(env_id, **options).unwrapped
     except (gymnasium.error.Error, TypeError) as error:
-        reason = " ".join(str(error).split())
-        raise fail("env_id", "a registered environment", repr(env_id), reason) from None
+        raise fail("env_id", "a registered environment", repr(env_id), one_line(error)) from None
     table = getattr(environment, "P", None)
     if table is None:
         raise fail("env_id", "a toy-text environment with a table P", repr(env_id))

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from lincat._typing import FloatArray
-from lincat.features.tabular import Tabular
-from lincat.features.tiles import Tiles
 from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
 from lincat.learners._base import Learner
-from lincat.learners.schedules import stable_step
-from lincat.learners.unnormalised_ctd import UnnormalisedCTD
+from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.config import EvaluationConfig, config_to_toml
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import Model
@@ -133,11 +128,11 @@ def _short(recorder: Recorder) -> str:
     )
 
 
-def _clipped(learner: Any) -> str:
+def _clipped(learner: CategoricalLearner) -> str:
     below, above = learner.clipped_mass_
     if below + above <= _NEGLIGIBLE:
         return ""
-    grid, (low, high) = learner.grid_, learner._reach_
+    grid, (low, high) = learner.grid_, learner.reach_
     return (
         f"{below:.2g} of the mass falls below the grid [{grid.low:.4g}, {grid.high:.4g}] and "
         f"{above:.2g} above it, and is moved to its ends, so means are biased; the rewards seen "
@@ -148,7 +143,7 @@ def _clipped(learner: Any) -> str:
 def _step(learner: Learner, config: EvaluationConfig) -> str:
     if not isinstance(config.step_size, float):
         return ""
-    limit = stable_step(learner._largest_norm_, learner._curvature())
+    limit = learner.stable_step_
     if config.step_size <= 0.5 * limit:
         return ""
     return (
@@ -158,16 +153,13 @@ def _step(learner: Learner, config: EvaluationConfig) -> str:
 
 
 def _never_fired(model: Model) -> str:
-    """Rows of parameters that no transition touched; not for tiles, most of which never fire."""
-    learner, features = model.learner, model.features
-    if isinstance(features, Tiles) or isinstance(learner, UnnormalisedCTD):
-        return ""
-    idle = int((~np.any(learner._theta_and_sums()[0] != 0.0, axis=1)).sum())
-    known = len(features.ids_) if isinstance(features, Tabular) else features.n_features_
-    idle -= features.n_features_ - known  # rows kept for ids that never came
-    if idle <= 0:
+    """Rows of parameters that no transition touched, where that is worth a word."""
+    features = model.features
+    known = features.n_known_  # other rows are kept for ids that never came
+    idle = known - int(model.learner.touched_rows().sum())
+    if idle <= 0 or not features.all_used:
         return ""
     what = "features never fire"
-    if isinstance(features, Tabular):
+    if features.table:
         what = "states were never left (those that end an episode never are)"
     return f"{idle} of {known} {what}: what is said of them is a first guess."

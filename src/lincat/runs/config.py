@@ -10,25 +10,18 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._text import one_line
+from lincat.learners.registry import AveragingName, DtypeName, LearnerName, StepSizeName
 from lincat.tables.columns import Columns
+from lincat.tables.formats import FormatName
 
 __all__ = [
-    "LEARNERS",
     "EvaluationConfig",
     "config_from_dict",
     "config_from_toml",
     "config_to_toml",
     "read_config",
 ]
-
-# Learners of distributions, by the names of the command line. Linear-TD is not among them: it
-# learns means only, and Linear-CTD's means are the same (Prop. mean_preserve_property).
-LEARNERS = {
-    "linear_ctd": "LinearCTD",
-    "linear_pmf": "LinearPMF",
-    "unnormalised_ctd": "UnnormalisedCTD",
-    "softmax_ctd": "SoftmaxCTD",
-}
 
 _Discount = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
 _Share = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
@@ -60,7 +53,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     # --- files ---
     # Format of a file whose name does not tell, and of standard input.
-    format: Literal["parquet", "csv", "jsonl", "arrow"] | None = None
+    format: FormatName | None = None
     # Which column holds what; found by their names where not given.
     columns: Columns | None = None
     # What to do with a row that cannot be used.
@@ -89,18 +82,18 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     warm_up: _Positive = 10_000
 
     # --- learner ---
-    learner: Literal["linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"] = "linear_ctd"
+    learner: LearnerName = "linear_ctd"
     # Ends of the grid; chosen from the first rewards where not given.
     low: float | None = None
     high: float | None = None
     # K; there are K + 1 atoms.
     intervals: _Positive = 50
     # A number, or "auto".
-    step_size: Annotated[float, msgspec.Meta(gt=0.0)] | Literal["auto"] = "auto"
-    averaging: Literal["tail", "full", "none"] = "tail"
+    step_size: Annotated[float, msgspec.Meta(gt=0.0)] | StepSizeName = "auto"
+    averaging: AveragingName = "tail"
     # Transitions per update.
     batch_size: _Positive = 1
-    dtype: Literal["float64", "float32"] = "float64"
+    dtype: DtypeName = "float64"
 
     # --- what is shown ---
     # Returns to check the result against: rolled out, held out, or (finite process) exact.
@@ -154,7 +147,7 @@ def config_from_dict(values: dict[str, Any], place: str = "config") -> Evaluatio
         return msgspec.convert(values, EvaluationConfig)
     except msgspec.ValidationError as error:
         # "Expected `int` >= 1 - at `$.steps`"
-        match = re.fullmatch(r"(.*?) - at `\$\.?(.*?)`", " ".join(str(error).split()))
+        match = re.fullmatch(r"(.*?) - at `\$\.?(.*?)`", one_line(error))
         what, where = match.groups() if match else (str(error), "")
         text = what[0].lower() + what[1:].replace("`", "")
         if where in values and text.startswith(("expected", "invalid")) and "got" not in text:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-import lincat
 from lincat._arguments import InvalidInputError, fail
 from lincat.core.grid import Grid
 from lincat.data.n_step import n_step
@@ -30,8 +29,8 @@ from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.files import save_bytes as learner_bytes
+from lincat.learners.registry import LEARNERS
 from lincat.runs.conclude import answer_of
-from lincat.runs.config import LEARNERS
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.prefetch import prefetched
@@ -123,7 +122,7 @@ class EvaluationRun:
     def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
         """Learn from all transitions, and keep what must not be lost; yield how far it is."""
         learner = self.model.learner
-        learner._warned_ = True  # of mass off the grid: said with everything else, at the end
+        learner.warn = False  # of mass off the grid: said with everything else, at the end
         begun = kept = time.perf_counter()
         before, size = self.seconds, self.config.batch_size
         for transitions in self._pieces(reader):
@@ -217,7 +216,7 @@ class EvaluationRun:
     def _rehearse(self, sample: Steps) -> None:
         """Have kernels compiled, or read from disk, before the clock starts."""
         stand_in = self.model.learner.clone()
-        stand_in._warned_ = True
+        stand_in.warn = False
         # If it diverges, so will the learner, which then says after how many transitions.
         with suppress(DivergenceError):
             rows = self.model.transitions(sample[:_FIRST_PIECE])
@@ -247,8 +246,7 @@ class EvaluationRun:
             grid = problem.grid(config.intervals)
         else:
             grid = self._grid(sample)
-        make = getattr(lincat, LEARNERS[config.learner])
-        learner: CategoricalLearner = make(
+        learner: CategoricalLearner = LEARNERS[config.learner](
             grid=grid,
             gamma=self._opened.gamma,
             step_size=config.step_size,

@@ -46,7 +46,7 @@ class Model:
     @property
     def done(self) -> int:
         """Transitions learned from so far."""
-        return getattr(self.learner, "n_seen_", 0)
+        return self.learner.n_seen_
 
     def transitions(self, steps: Steps) -> Transitions:
         """Return steps with their features, as the learner takes them."""

@@ -10,7 +10,6 @@ import scipy.sparse
 
 from lincat._typing import FeatureMatrix
 from lincat.inference.batch_means import BatchMeans
-from lincat.learners.softmax_ctd import SoftmaxCTD
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
@@ -33,7 +32,7 @@ class Recorder:
         self._recorded = -1
         self.bars: BatchMeans | None = None
         # The bars need CDFs that are linear in the parameters, and sums of iterates.
-        if not isinstance(model.learner, SoftmaxCTD) and model.learner.averaging != "none":
+        if model.learner.linear and model.learner.averaging != "none":
             self.bars = BatchMeans(_mean_features(model, shown))
 
     @classmethod

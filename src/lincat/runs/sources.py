@@ -12,6 +12,7 @@ from lincat.processes.files import read_problem
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
 from lincat.tables.file_source import FileSource
+from lincat.tables.formats import FORMATS
 
 __all__ = ["Opened", "open_source"]
 
@@ -147,8 +148,8 @@ def _fewer(wanted: int | None, there: int | None) -> int | None:
 
 def _looks_like_a_path(text: str) -> bool:
     """Whether a missing file was meant: it has a folder, or the ending of a log."""
-    endings = (".parquet", ".pq", ".csv", ".jsonl", ".ndjson", ".arrow", ".arrows", ".feather")
-    return ("/" in text and ":" not in text) or text.removesuffix(".gz").endswith(endings)
+    endings = tuple(ending for known in FORMATS.values() for ending in known)
+    return ("/" in text and ":" not in text) or text.endswith(endings)
 
 
 def _is_environment(name: str) -> bool:

@@ -25,7 +25,6 @@ from lincat.core.representation import cdf_from_theta
 from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
 from lincat.learners.divergence import DivergenceError
-from lincat.learners.linear_td import LinearTD
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.problem import Problem
 from lincat.solvers.exact import solve_categorical, solve_value
@@ -141,10 +140,10 @@ class _Truth:
         if isinstance(source, Transitions):
             return None
         process, Phi = source.process, source.Phi
-        if isinstance(learner, LinearTD):
+        if learner.grid is None:
             value = Phi @ solve_value(process, Phi, learner.gamma)
             return cls(Phi, process.stationary, value)
-        grid = getattr(learner, "grid", None)
+        grid = learner.grid
         if not isinstance(grid, Grid):
             raise fail("grid", "a lincat.Grid, to compare runs on", repr(grid))
         Theta = solve_categorical(process, Phi, grid, learner.gamma)
@@ -172,7 +171,7 @@ def _run(
     stops: list[int],
 ) -> Iterator[dict[str, Any]]:
     """One run: learn up to each stop, and report."""
-    grid = getattr(learner, "grid", None)
+    grid = learner.grid
     settings = {
         "step_size": learner.step_size,
         "intervals": grid.intervals if isinstance(grid, Grid) else None,
@@ -234,7 +233,7 @@ def _pieces(
 
 
 def _with_intervals(learner: Learner, K: int) -> Grid:
-    grid = getattr(learner, "grid", None)
+    grid = learner.grid
     if not isinstance(grid, Grid):
         raise fail("intervals", "a learner with a lincat.Grid", repr(grid))
     return Grid(grid.low, grid.high, K)

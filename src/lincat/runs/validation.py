@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from lincat._arguments import fail
 from lincat.data.steps import Steps
 from lincat.environments.gym import GymSource
 from lincat.environments.rollouts import rollouts
-from lincat.features.tabular import Tabular
 from lincat.inference.answer import Validation
 from lincat.inference.returns import returns_to_go
 from lincat.inference.validate import validate
@@ -102,7 +100,7 @@ def _by_held_out(
         tolerance=_TOLERANCE,
     )
     chosen = np.flatnonzero(usable)[: config.validate]
-    known = _known(model, held.observation[chosen])
+    known = model.features.knows(held.observation[chosen])
     new, chosen = int((~known).sum()), chosen[known]
     if len(chosen) == 0:
         reason = "all of states never seen before" if new else "their record breaks off too early"
@@ -125,11 +123,3 @@ def _by_held_out(
         method="held_out",
         description=f"{len(chosen):,} returns after those learned from, held out{left_out}",
     )
-
-
-def _known(model: Model, observations: Any) -> Any:
-    """Return for which observations there is a prediction: a table has none for new ids."""
-    if not isinstance(model.features, Tabular):
-        return np.ones(len(observations), dtype=bool)
-    ids = set(model.features.ids_)
-    return np.array([one in ids for one in observations.tolist()], dtype=bool)

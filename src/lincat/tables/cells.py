@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lincat import _text
 from lincat._typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["flags", "integers", "kind_of", "numbers", "shown", "texts", "vectors"]
@@ -81,8 +82,7 @@ def shown(values: Any, i: int) -> str:
     value = values[i] if isinstance(values, list) else values[i].as_py()
     if value is None or value == "":
         return "nothing"
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "..."
+    return _text.shown(value, 60)
 
 
 def numbers(values: Any, dtype: Any = np.float64) -> FloatArray:

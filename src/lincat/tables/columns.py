@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._text import listed
 
 __all__ = ["Columns", "Found", "find_columns"]
 
@@ -233,7 +234,7 @@ def _missing(
 ) -> InvalidInputError:
     return fail(
         f"{where}, {role}",
-        f"a column named {', '.join(common[:-1])} or {common[-1]}",
+        f"a column named {listed(common, 'or')}",
         f"only {_list(names)}",
         f"name it: --column {role}=NAME",
     )

@@ -15,8 +15,8 @@ from lincat._typing import BoolArray, IntArray
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.tables.columns import Columns, find_columns
 from lincat.tables.episodes import EpisodeRows, TransitionRows
+from lincat.tables.formats import FORMATS
 from lincat.tables.readers import (
-    FORMATS,
     STDIN,
     Chunk,
     Table,

@@ -17,10 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._text import one_line
 from lincat._typing import IntArray
+from lincat.tables.formats import FORMATS
 
 __all__ = [
-    "FORMATS",
     "STDIN",
     "Chunk",
     "Table",
@@ -35,12 +36,6 @@ __all__ = [
 ]
 
 STDIN = "-"
-FORMATS = {
-    "parquet": (".parquet", ".pq", ".parq"),
-    "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
-    "jsonl": (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
-    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
-}
 # Bytes of a column of a row group read ahead. Without a limit the reader loads the whole column of
 # a row group, and a file may be a single row group.
 _READ_AHEAD = 1 << 16
@@ -135,11 +130,11 @@ def reading(path: str, what: str) -> Iterator[None]:
     except InvalidInputError:
         raise
     except OSError as error:
-        reason = error.strerror or _line(error)
+        got = error.strerror or one_line(error)[:200]
         expected = "a readable file" if error.strerror else f"a readable {what}"
-        raise fail(name_of(path), expected, reason) from None
+        raise fail(name_of(path), expected, got) from None
     except (pa.ArrowException, ValueError, UnicodeError) as error:
-        raise fail(name_of(path), f"a readable {what}", _line(error)) from None
+        raise fail(name_of(path), f"a readable {what}", one_line(error)[:200]) from None
 
 
 # Who reads standard input, and has not seen its end: Python cannot exit while such a read waits.
@@ -174,10 +169,6 @@ def check_file(path: str) -> None:
     """Refuse what is not a file, with the words of the operating system."""
     with open(path, "rb"):
         pass
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 class _ParquetTable:

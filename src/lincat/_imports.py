@@ -1,0 +1,34 @@
+"""Modules that users name."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+from lincat._arguments import fail, reason
+
+__all__ = ["import_name"]
+
+
+def import_name(text: str, argument: str) -> tuple[Any, str]:
+    """Import the module of "module:name", also from the current folder; return it and the name."""
+    module_name, _, name = text.partition(":")
+    if not module_name or not name:
+        raise fail(argument, "'module:name' of something that can be imported", repr(text))
+    folder = os.getcwd()
+    sys.path.insert(0, folder)
+    importlib.invalidate_caches()  # the file may be younger than the last look at the folder
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:  # other people's code: anything can come
+        raise fail(
+            argument, "a module that can be imported", f"{module_name!r} ({reason(error)})"
+        ) from error
+    finally:
+        # At the end it shadows nothing, and what the module imports later is still found.
+        sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
+    return module, name

@@ -1,0 +1,25 @@
+"""The features, each named once: for ``--features``, for files, and for the documentation."""
+
+from __future__ import annotations
+
+from lincat._registry import Registry
+
+__all__ = ["FEATURES", "FEATURE_NAMES"]
+
+# Lookup needs a matrix, and a transformer its own name, module:name.
+FEATURES = Registry(
+    "lincat.features",
+    {
+        "tabular": "Tabular",
+        "tiles": "Tiles",
+        "fourier": "Fourier",
+        "rbf": "RadialBasis",
+        "scaling": "Scaling",
+        "identity": "Identity",
+        "lookup": "Lookup",
+        "transformer": "FromTransformer",
+    },
+    ("tabular", "tiles", "fourier", "rbf", "scaling", "identity"),
+)
+#: What may be asked for by name.
+FEATURE_NAMES = ("auto", *FEATURES.offered)
