@@ -120,7 +120,8 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 )
 @click.option("--level", type=float, help="Of quantiles and CVaR.  [default: 0.05]")
 @click.option("--below", type=float, metavar="C", help="Show the chance of a return below C.")
-@click.option("--states", "n_states", type=int, help="Typical states to show.  [default: 8]")
+@click.option("--show", "n_states", type=int, help="Typical states to show.  [default: 8]")
+@click.option("--states", type=int, hidden=True)  # what --show was called; for one release
 @output_options
 def evaluate(
     source: tuple[str, ...],
@@ -155,6 +156,9 @@ def evaluate(
     from lincat.runs.sources import open_source
 
     seeded = click.get_current_context().get_parameter_source("seed")
+    called_before = flags.pop("states")
+    if flags["n_states"] is None:
+        flags["n_states"] = called_before
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
         given["seed"] = seed

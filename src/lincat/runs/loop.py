@@ -7,13 +7,13 @@ features, the other learns: the learner's loops leave the interpreter alone.
 from __future__ import annotations
 
 import itertools
-import json
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
@@ -65,6 +65,13 @@ class Progress:
     doing: str
     transitions: int
     total: int | None
+
+
+class _SoFar(msgspec.Struct):
+    """What a checkpoint knows beside the model: progress.json."""
+
+    seconds: float
+    notes: list[str]
 
 
 class EvaluationRun:
@@ -183,8 +190,8 @@ class EvaluationRun:
         # The configuration names the same code, and whoever continues a run trusts that.
         self.model = Model.read(checkpoint, trust_code=True)
         self.shown = self.folder.shown
-        progress = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))
-        self.seconds, self.notes = progress["seconds"], progress["notes"]
+        so_far = msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=_SoFar)
+        self.seconds, self.notes = so_far.seconds, so_far.notes
         done: int = self.model.learner.n_seen_
         self.recorder = Recorder.read(checkpoint, self.folder, self.model, self.shown)
         return done
@@ -269,7 +276,7 @@ class EvaluationRun:
 
     def _choose_shown(self, sample: Steps) -> ShownStates:
         source, problem = self._opened.source, self._opened.problem
-        starts = getattr(source, "starts", None)
+        starts = source.starts
         if starts is None or len(starts) == 0:
             starts = start_observations(sample)
         return choose_states(
@@ -282,11 +289,10 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
-        progress = {"seconds": self.seconds, "notes": self.notes}
         files = {
             "model.safetensors": learner_bytes(self.model.learner),
             "features.safetensors": features_bytes(self.model.features),
-            "progress.json": json.dumps(progress).encode(),
+            "progress.json": msgspec.json.encode(_SoFar(self.seconds, self.notes)),
             **self.recorder.files(),
         }
         self.folder.write_checkpoint(self.model.learner.n_seen_, files)
