@@ -435,3 +435,13 @@ def slow_sums_error(values, boundaries, terms=4):
         scale = sum(w**2 / n for w, n in zip(weights, sizes, strict=True))
         squares.append(np.dot(weights, means) ** 2 / scale)
     return math.sqrt(np.mean(squares) / length)
+
+
+def quantile(atoms, pmf, level):
+    """The smallest atom x with P(G <= x) >= level, to 1e-12."""
+    reached = 0.0
+    for x, p in zip(atoms, pmf, strict=True):
+        reached += p
+        if reached >= level - 1e-12:
+            return x
+    return atoms[-1]

@@ -61,6 +61,9 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     below_tail, below_tail_se : float
         Share of returns below the predicted quantile at level ``Validation.tail``, state by state;
         the atom at the quantile is split, so that exactly the level is expected.
+    below_quantile, below_quantile_se : float
+        Share of returns below that quantile as it is reported, an atom: what "one run in twenty
+        ends below" claims. On a coarse grid less than the level is expected.
     pit : tuple of float
         Heights of the histogram of the probability integral transform, 1 on average: a hump means
         that predictions are too wide, a U too narrow, a slope too high or too low.
@@ -87,6 +90,8 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     cvar_realised: float
     below_tail: float
     below_tail_se: float | None
+    below_quantile: float
+    below_quantile_se: float | None
     pit: Row
     predicted_cdf: Row
     empirical_cdf: Row

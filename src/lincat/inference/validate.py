@@ -191,6 +191,7 @@ class _Cases:
         transform = Transform(self.cdf, self.grid, values)
         self.inside = [transform.within((1.0 - c) / 2.0, (1.0 + c) / 2.0) for c in levels.tolist()]
         self.below = transform.below(tail)
+        self.below_quantile = (values < proper.quantile(tail)[:, None]).astype(np.float64)
         # The share of each state's own mass that lies below the edge of each bin.
         self.pit = np.stack(
             [(mass * transform.below(u)).sum(axis=1) for u in np.linspace(0.0, 1.0, bins + 1)], 1
@@ -245,6 +246,7 @@ class _Cases:
             band = scores.dkw_band(1.0 / float((weight**2).sum()), self.confidence)
         mean_error, mean_error_se = average(self.error)
         below, below_se = average(self.below)
+        below_quantile, below_quantile_se = average(self.below_quantile)
         coverage = [average(inside) for inside in self.inside]
         height = np.diff(self.pit[rows].sum(axis=0)) / total
         crps, climatology = average(self.crps)[0], scores.half_mean_difference(flat, flat_mass)
@@ -267,6 +269,8 @@ class _Cases:
             cvar_realised=scores.lower_tail_mean(flat, flat_mass, self.tail),
             below_tail=below,
             below_tail_se=below_se,
+            below_quantile=below_quantile,
+            below_quantile_se=below_quantile_se,
             pit=tuple((len(height) * height).tolist()),
             predicted_cdf=(*pooled.tolist(), 1.0),
             empirical_cdf=tuple(empirical.tolist()),

@@ -96,6 +96,7 @@ const SCORES = [
   ["Mean of the worst {tail}, predicted", "cvar_predicted", showPlain],
   ["Mean of the worst {tail}, realised", "cvar_realised", showPlain],
   ["Below the {tail} quantile", "below_tail", showShare],
+  ["Below it as reported", "below_quantile", showShare],
 ];
 
 // "± 0.01" below a score, or what chance alone would make of it.
