@@ -37,7 +37,7 @@ from .features.tiles import Tiles
 from .features.transformer import FromTransformer
 from .inference.answer import Answer, GroupValidation, Validation
 from .inference.batch_means import BatchMeans
-from .inference.returns import returns_to_go
+from .inference.returns_to_go import returns_to_go
 from .inference.validate import validate
 from .learners.divergence import DivergenceError
 from .learners.files import load

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from lincat.cli.options import (
-    below_option,
     check_place,
     file_options,
     find_local_modules,
     level_option,
     terminal,
+    threshold_option,
 )
 
 if TYPE_CHECKING:
@@ -29,13 +29,13 @@ __all__ = ["compare"]
 @click.command(short_help="Several runs on the same states, side by side.")
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path, file_okay=False))
 @level_option("Of quantiles and CVaR.", default=0.05)
-@below_option
+@threshold_option
 @file_options("Also write a page, as HTML, to this file.")
 @click.option("--trust-code", is_flag=True, help="Allow features that are imported (module:name).")
 def compare(
     runs: tuple[Path, ...],
     level: float,
-    below: float | None,
+    threshold: float | None,
     out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -61,7 +61,7 @@ def compare(
         find_local_modules()
     names, answers = _names(runs), [_answer_on(one, learned[0].shown) for one in learned]
     tables = [
-        summary_rows(answer.returns, answer.state_names, level=level, threshold=below)
+        summary_rows(answer.returns, answer.state_names, level=level, threshold=threshold)
         for answer in answers
     ]
     columns = max((table[0] for table in tables), key=len)  # only signed ones have the last one
@@ -72,7 +72,7 @@ def compare(
     ]
     if out is not None:
         command = shlex.join(["lincat", "compare", *map(str, runs), "--out", str(out)])
-        page = comparison_page(answers, names, level=level, threshold=below, command=command)
+        page = comparison_page(answers, names, level=level, threshold=threshold, command=command)
         write_atomically(check_place(out), page)
     scores = [
         {"run": name, **short_scores(answer.validation)}

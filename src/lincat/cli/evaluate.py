@@ -119,7 +119,7 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     help="Check against N returns: rolled out, held out, or exact for a finite process.",
 )
 @click.option("--level", type=float, help="Of quantiles and CVaR.  [default: 0.05]")
-@click.option("--below", type=float, metavar="C", help="Show the chance of a return below C.")
+@click.option("--below", type=float, metavar="C", help="Show the chance of a return below this.")
 @click.option("--show", "n_states", type=int, help="Typical states to show.  [default: 8]")
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
 @output_options

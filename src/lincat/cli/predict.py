@@ -11,12 +11,12 @@ import click
 
 from lincat.cli.options import (
     SHARE,
-    below_option,
     check_place,
     file_options,
     find_local_modules,
     level_option,
     run_argument,
+    threshold_option,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
     show_default=True,
 )
 @level_option("Of CVaR; the run's by default.")
-@below_option
+@threshold_option
 @click.option("--masses", is_flag=True, help="Also the probability of each atom of the grid.")
 @click.option(
     "--format",
@@ -64,7 +64,7 @@ def predict(
     states: Path | None,
     quantiles: tuple[float, ...],
     level: float | None,
-    below: float | None,
+    threshold: float | None,
     masses: bool,
     form: str | None,
     out: Path | None,
@@ -106,7 +106,7 @@ def predict(
         rows = _observation_rows(observations, names)
         distribution = found.predict(observations)
     columns = _columns(
-        distribution, quantiles, config.level if level is None else level, below, masses
+        distribution, quantiles, config.level if level is None else level, threshold, masses
     )
     for i, row in enumerate(rows):
         for name in columns.keys() & row.keys():  # an observation may be called "mean"
@@ -139,15 +139,15 @@ def _columns(
     distribution: ReturnDistribution,
     quantiles: tuple[float, ...],
     level: float,
-    below: float | None,
+    threshold: float | None,
     masses: bool,
 ) -> dict[str, Any]:
     proper = distribution.proper()
     columns = {"mean": distribution.mean(), "std": proper.std()}
     columns |= {f"q{q:g}": proper.quantile(q) for q in quantiles}
     columns[f"cvar{level:g}"] = proper.cvar(level)
-    if below is not None:
-        columns[f"below{below:g}"] = proper.probability_below(below)
+    if threshold is not None:
+        columns[f"below{threshold:g}"] = proper.probability_below(threshold)
     columns["negative_mass"] = distribution.negative_mass
     if masses:
         pmf = proper.pmf

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from lincat.cli.options import (
-    below_option,
     check_place,
     file_options,
     level_option,
     run_argument,
+    threshold_option,
 )
 
 __all__ = ["report"]
@@ -21,12 +21,12 @@ __all__ = ["report"]
 @click.command(short_help="The HTML page of a run.")
 @run_argument
 @level_option("Of quantiles and CVaR, instead of the run's.")
-@below_option
+@threshold_option
 @file_options("Where to write the page; report.html in the run by default.")
 def report(
     run: Path,
     level: float | None,
-    below: float | None,
+    threshold: float | None,
     out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -42,8 +42,8 @@ def report(
     from lincat.runs.run import read_run
 
     found = read_run(run)
-    page = found.report(None if out is None else check_place(out), level=level, threshold=below)
-    summary = summary_of(found, page, level=level, threshold=below)
+    page = found.report(None if out is None else check_place(out), level=level, threshold=threshold)
+    summary = summary_of(found, page, level=level, threshold=threshold)
     if as_json:
         click.echo(json.dumps(summary))
         return

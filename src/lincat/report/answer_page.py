@@ -143,16 +143,16 @@ def comparison_page(
     data = _data(answers, runs, level, threshold)
     distributions = [answer.returns for answer in answers]
     sentence = comparison_sentence(runs, distributions, answers[0].state_names[0], level=level)
-    about = "; ".join(
-        f"<strong>{escape(name)}</strong>: {escape(answer.source)}, {escape(answer.learner)}"
-        for name, answer in zip(runs, answers, strict=True)
-    )
+    about = []
+    for name, answer in zip(runs, answers, strict=True):
+        described = ", ".join(filter(None, [answer.source, answer.learner]))
+        about.append(f"<strong>{escape(name)}</strong>: {escape(described)}")
     title = "Runs compared"
     header = [
         '<p class="eyebrow">Return distributions, compared with lincat</p>',
         f"<h1>{title}</h1>",
         f'<p class="lead">{prose(sentence)}</p>',
-        f'<p class="trust">{about}.</p>',
+        f'<p class="trust">{"; ".join(about)}.</p>',
     ]
     tables = [
         summary_rows(shown.returns, shown.state_names, level=level, negative=False)
@@ -224,7 +224,8 @@ def _page(
     static: str,
     configuration: str,
 ) -> str:
-    several, bands = bool(data.runs), data.answers[0].bands
+    several = bool(data.runs)
+    bands = next((answer.bands for answer in data.answers if answer.bands is not None), None)
     body = [
         f"<header>{chr(10).join(header)}</header><main>",
         warnings_box(warnings),
@@ -232,7 +233,7 @@ def _page(
         *distributions_sections(
             "run" if several else "state",
             static=static,
-            confidence=None if several or bands is None else bands.confidence,
+            confidence=None if bands is None else bands.confidence,
         ),
         learning_curves(data.answers, data.level),
         calibration([answer.validation for answer in data.answers if answer.validation], several),

@@ -107,7 +107,7 @@ function aside(error, noise, text) {
 
 function scoreTable(host, checks) {
   const tails = [...new Set(checks.map(({validation}) => validation.tail))];
-  const tail = tails.length === 1 ? showLevel(tails[0]) : "tail";
+  const tail = tails.map(showLevel).join(" / ");
   const scores = SCORES.filter(([, key]) => checks.some(({group}) => group[key] !== null)).map(([heading, key, text]) => ({
     heading: heading.replace("{tail}", tail), text, value: ({group}) => group[key], below: ({group}) => aside(group[`${key}_se`], group[`${key}_noise`], text)}));
   const coverage = coverageLevels(checks).map((level) => ({

@@ -6,7 +6,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const {answers, runs} = data, several = runs.length > 0, states = answers[0].state_names;
 const facets = several ? states : [""];
-const series = several ? runs.map((name, i) => ({name, note: `${answers[i].source}, ${answers[i].learner}`})) : states.map((name) => ({name, note: ""}));
+const series = several ? runs.map((name, i) => ({name, note: [answers[i].source, answers[i].learner].filter(Boolean).join(", ")})) : states.map((name) => ({name, note: ""}));
 // The answer that a series belongs to, and the number of its state there.
 const placed = (facet, i) => (several ? {answer: answers[i], state: facet} : {answer: answers[0], state: i});
 const distributions = facets.map((_, facet) => series.map((_, i) => {

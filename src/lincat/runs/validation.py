@@ -8,10 +8,9 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat.data.steps import Steps
-from lincat.environments.gym import GymSource
 from lincat.environments.rollouts import rollouts
 from lincat.inference.answer import Validation
-from lincat.inference.returns import returns_to_go
+from lincat.inference.returns_to_go import returns_to_go
 from lincat.inference.validate import validate
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
@@ -43,8 +42,8 @@ def check_model(
         return None
     if opened.problem is not None:
         return _exactly(model, opened.problem, config)
-    if isinstance(opened.source, GymSource):
-        return _by_rollouts(model, shown, opened.source, opened.gamma, config)
+    if opened.environment is not None:
+        return _by_rollouts(model, shown, opened, config)
     return None if held is None else _by_held_out(model, shown, held, opened.gamma, config)
 
 
@@ -65,13 +64,13 @@ def _exactly(model: Model, problem: Problem, config: EvaluationConfig) -> Valida
 
 
 def _by_rollouts(
-    model: Model, shown: ShownStates, source: GymSource, gamma: float, config: EvaluationConfig
+    model: Model, shown: ShownStates, opened: Opened, config: EvaluationConfig
 ) -> Validation:
     per_state = min(_PER_STATE, max(1, math.isqrt(config.validate)))
     found = rollouts(
-        source.environment,
+        opened.environment,
         config.policy,
-        gamma=gamma,
+        gamma=opened.gamma,
         n_states=max(1, config.validate // per_state),
         per_state=per_state,
         seed=config.seed,
