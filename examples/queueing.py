@@ -99,7 +99,7 @@ def main(argv=None):
         high=0.0,
         intervals=options.intervals,
     )
-    n, seconds = run.result["transitions"], run.result["seconds"]
+    n, seconds = run.answer.transitions, run.answer.seconds
     print(f"{n:,} transitions learned from in {seconds:.1f} s, {n / seconds:,.0f} a second.")
 
     process = exact_process()

@@ -518,3 +518,13 @@ def undiscounted_returns(process, state):
         for total, share in following.items():
             out[r + total] = out.get(r + total, 0.0) + p * share
     return out
+
+
+def quantile(atoms, pmf, level):
+    """The smallest atom x with P(G <= x) >= level, to 1e-12."""
+    reached = 0.0
+    for x, p in zip(atoms, pmf, strict=True):
+        reached += p
+        if reached >= level - 1e-12:
+            return x
+    return atoms[-1]

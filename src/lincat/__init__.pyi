@@ -37,10 +37,10 @@ from .features.smooth import Smooth
 from .features.tabular import Tabular
 from .features.tiles import Tiles
 from .features.transformer import FromTransformer
+from .inference.answer import Answer, GroupValidation, Validation
 from .inference.batch_means import BatchMeans
-from .inference.results import GroupValidation, Validation
-from .inference.returns import returns_to_go
-from .inference.validation import validate
+from .inference.returns_to_go import returns_to_go
+from .inference.validate import validate
 from .learners.categorical_lstd import CategoricalLSTD
 from .learners.divergence import DivergenceError
 from .learners.files import load
@@ -57,7 +57,9 @@ from .processes.finite import MarkovRewardProcess, StateTransitions
 from .processes.mdp import FiniteMDP
 from .processes.problem import Problem
 from .processes.process_source import ProcessSource
-from .runs.run import Run, evaluate, read_run
+from .report.answer_page import page
+from .runs.evaluate import evaluate
+from .runs.run import Run, read_run
 from .runs.sweep import sweep
 from .solvers.approximation import ApproximationError, approximation_error
 from .solvers.exact import solve_categorical, solve_value
@@ -73,6 +75,7 @@ from .theory.stability import max_step_size
 
 __all__ = [
     "LSTD",
+    "Answer",
     "ApproximationError",
     "BatchMeans",
     "CategoricalLSTD",
@@ -134,6 +137,7 @@ __all__ = [
     "load_features",
     "max_step_size",
     "n_step",
+    "page",
     "pmf_from_cdf",
     "project",
     "read_observations",

@@ -1,12 +1,12 @@
 """lincat compare: several runs on the same states."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 import lincat
-from lincat.runs.shown import ShownStates
 from tests.cli.command import assert_one_line, lincat_here, lincat_process, page_text
 from tests.runs.logs import write_names, write_points
 
@@ -35,7 +35,7 @@ def compare(*arguments):
 def test_rows_hold_what_each_model_says_of_the_states_of_the_first(runs):
     ended = compare(runs / "one", runs / "two", "--json", "--level", 0.1, "--below", 0.5)
     answer = json.loads(ended.out, parse_constant=pytest.fail)
-    shown = ShownStates.from_dict(json.loads((runs / "one" / "states.json").read_text()))
+    shown = lincat.read_run(runs / "one").shown
     assert len(answer["states"]) == 2 * len(shown.names)
     for i, name in enumerate(("one", "two")):
         distribution = lincat.read_run(runs / name).model.predict_shown(shown)
@@ -117,3 +117,10 @@ def test_a_process_of_its_own(runs):
     ended = lincat_process("compare", runs / "one", runs / "two")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "Examples:" in compare("--help").out
+
+
+def test_curves_stand_under_the_level_that_they_were_recorded_at(runs, tmp_path):
+    page = tmp_path / "comparison.html"
+    assert compare(runs / "one", runs / "two", "--level", 0.01, "--out", page).code == 0
+    headings = re.findall(r"<h3>(Mean of the worst .*?)</h3>", page.read_text())
+    assert headings == ["Mean of the worst 5 %"]

@@ -255,7 +255,7 @@ def test_the_built_in_example_is_close_to_monte_carlo(here):
     """W1 within 5 % of the grid's width, and 80 % intervals within 5 points, of 10,000 rollouts."""
     summary = json.loads(evaluate("--out", "run", "--json", "--quiet").out)
     (overall,) = [row for row in summary["validation"] if row["group"] == "all"]
-    low, high, _ = json.loads((here / "run" / "result.json").read_text())["grid"]
+    grid = lincat.read_run(here / "run").answer.grid
     assert overall["n_returns"] == 10_000
-    assert overall["w1_states"] <= 0.05 * (high - low)
+    assert overall["w1_states"] <= 0.05 * (grid.high - grid.low)
     assert abs(overall["coverage_80"] - 0.8) <= 0.05

@@ -158,7 +158,7 @@ def test_a_bad_row_far_into_the_file(files, monkeypatch):
     (files / "late.csv").write_text("state,reward\n" + "a,1\nb,0\n" * 400 + "a,1\n")
     assert list((files / "run" / "checkpoints").iterdir())
     assert lincat_here("resume", "run").code == 0
-    assert lincat.read_run("run").result["transitions"] == 800
+    assert lincat.read_run("run").answer.transitions == 800
 
 
 def test_divergence_is_one_line_and_keeps_the_run(here, monkeypatch):

@@ -83,7 +83,7 @@ def test_every_pair_of_options_works_together(here, row):
     assert ended.code == 0, ended.err
     answer = json.loads(ended.out, parse_constant=pytest.fail)
     run = lincat.read_run("run")
-    low, high, _ = run.result["grid"]
+    low, high = run.answer.grid.low, run.answer.grid.high
     for state in answer["states"]:
         numbers = [value for key, value in state.items() if key != "state"]
         assert all(map(math.isfinite, numbers))

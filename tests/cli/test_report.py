@@ -1,6 +1,7 @@
 """lincat report: the page drawn again from what is on disk."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_json_holds_the_validation(run):
     assert answer["complete"] is True
 
 
-@pytest.mark.parametrize("file", ["result.json", "versions.json", "config.toml"])
+@pytest.mark.parametrize("file", ["result.json", "config.toml"])
 @pytest.mark.parametrize("content", ["", "{", "[]", None])
 def test_a_torn_folder_is_one_line(run, file, content):
     if content is None:
@@ -87,7 +88,7 @@ def test_a_result_of_another_version_is_one_line(run):
     result = json.loads((run / "result.json").read_text())
     del result["grid"]
     (run / "result.json").write_text(json.dumps(result))
-    assert_one_line(report(run), "expected the result of a run, got one without grid")
+    assert_one_line(report(run), "missing required field `grid`")
 
 
 def test_a_run_without_curves_still_has_a_page(run):
@@ -120,3 +121,11 @@ def test_a_process_of_its_own(run):
     ended = lincat_process("report", run)
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "Examples:" in report("--help").out
+
+
+def test_a_curve_is_never_shown_under_another_level_than_its_own(run, tmp_path):
+    """Curves are recorded once, at the run's level: 5 %."""
+    page = tmp_path / "careful.html"
+    assert report(run, "--level", 0.01, "--out", page).code == 0
+    headings = re.findall(r"<h3>(Mean of the worst .*?)</h3>", page.read_text())
+    assert headings == ["Mean of the worst 5 %"]

@@ -10,8 +10,8 @@ import pytest
 
 import lincat
 from lincat.runs.config import config_from_dict
-from lincat.runs.evaluate import EvaluationRun
 from lincat.runs.folder import RunFolder
+from lincat.runs.loop import EvaluationRun
 from tests.cli.command import assert_one_line, lincat_here, lincat_process, page_text
 from tests.runs.logs import (
     KilledError,
@@ -24,20 +24,20 @@ from tests.runs.logs import (
 # The real command, made slow and careful: some rows at a time, a checkpoint after each batch.
 SLOW = """
 import functools, sys, time
-import lincat.processes.process_source, lincat.runs.evaluate, lincat.runs.sources
+import lincat.processes.process_source, lincat.runs.loop, lincat.runs.sources
 from lincat.cli.main import main
 
 lincat.processes.process_source._BATCH = 100
-lincat.runs.evaluate._SECONDS_BETWEEN_CHECKPOINTS = 0.0
+lincat.runs.loop._SECONDS_BETWEEN_CHECKPOINTS = 0.0
 sources = lincat.runs.sources
 sources.FileSource = functools.partial(sources.FileSource, batch_rows=100)
-keep = lincat.runs.evaluate.EvaluationRun._keep
+keep = lincat.runs.loop.EvaluationRun._keep
 
 def slowly(run):
     keep(run)
     time.sleep(0.03)
 
-lincat.runs.evaluate.EvaluationRun._keep = slowly
+lincat.runs.loop.EvaluationRun._keep = slowly
 sys.argv[0] = "lincat"
 main()
 """
@@ -93,9 +93,9 @@ def test_killed_for_good_and_resumed_is_the_same_to_the_bit(here, kind, options)
     assert json.loads(ended.stdout)["complete"] is True
     assert lincat_here("evaluate", *settings, "--out", "whole").code == 0
     assert learned(here / "killed") == learned(here / "whole")
-    results = [RunFolder(here / name).result() for name in ("killed", "whole")]
-    assert results[0]["cdf"] == results[1]["cdf"]
-    assert results[0]["validation"] == results[1]["validation"]
+    results = [RunFolder(here / name).answer for name in ("killed", "whole")]
+    assert results[0].cdf == results[1].cdf
+    assert results[0].validation == results[1].validation
     assert (here / "killed" / "report.html").exists()
 
 
@@ -112,7 +112,7 @@ def test_ctrl_c_finishes_cleanly_and_resume_completes(here):
     assert "Report: " in out
     assert "interrupted" in page_text(here / "stopped" / "report.html")
     stopped = lincat.read_run(here / "stopped")
-    assert stopped.result["complete"] is False
+    assert stopped.answer.complete is False
     assert lincat.load(here / "stopped" / "model.safetensors").n_seen_ > 0
 
     ended = resume("stopped")
@@ -145,7 +145,7 @@ def test_ctrl_c_while_standard_input_is_silent(here, times):
     assert "Fatal" not in said
     assert "Traceback" not in said
     if times == 1:
-        assert lincat.read_run("run").result["complete"] is False
+        assert lincat.read_run("run").answer.complete is False
         assert (here / "run" / "report.html").exists()
     for stream in (process.stdin, process.stdout, process.stderr):
         stream.close()
@@ -195,7 +195,7 @@ def test_steps_make_it_longer_and_the_same_as_if_it_had_been_so_at_once(finished
     assert lincat_here("evaluate", "frozen_lake", "--steps", 9000, "--out", "whole").code == 0
     assert learned(finished) == learned(here / "whole")
     assert (finished / "config.toml").read_text() == (here / "whole" / "config.toml").read_text()
-    rows = [row["transitions"] for row in lincat.read_run("run").metrics]
+    rows = [*lincat.read_run("run").answer.curves.transitions]
     assert rows == sorted(set(rows))
 
 
@@ -206,11 +206,11 @@ def test_a_longer_run_that_is_killed_is_resumed_without_steps(finished, here, mo
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("lincat.runs.evaluate.EvaluationRun._conclude", killed)
+        patch.setattr("lincat.runs.loop.EvaluationRun._conclude", killed)
         assert resume("run", "--steps", 6000).code == 130
-    assert lincat.read_run("run").result["complete"] is False
+    assert lincat.read_run("run").answer.complete is False
     assert resume("run").code == 0
-    assert lincat.read_run("run").result["transitions"] == 6000
+    assert lincat.read_run("run").answer.transitions == 6000
     assert lincat_here("evaluate", "frozen_lake", "--steps", 6000, "--out", "whole").code == 0
     assert learned(finished) == learned(here / "whole")
 
@@ -223,13 +223,13 @@ def test_an_interrupted_run_is_not_made_shorter(here, monkeypatch):
     for progress in run.run():
         if progress.transitions >= 2000:
             run.stop()
-    before = folder.result()
-    assert before["complete"] is False
-    message = f"--steps: expected more than the {before['transitions']} of the run, got 10"
+    before = folder.answer
+    assert before.complete is False
+    message = f"--steps: expected more than the {before.transitions} of the run, got 10"
     assert_one_line(resume("run", "--steps", 10), message)
-    assert folder.result() == before
+    assert folder.answer == before
     assert resume("run", "--steps", 4000).code == 0
-    assert folder.result()["transitions"] == 4000
+    assert folder.answer.transitions == 4000
 
 
 def test_more_steps_than_a_file_has_are_all_there_are(here):

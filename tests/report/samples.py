@@ -1,87 +1,43 @@
-"""Evaluations to draw: one learned from a process of the catalog, and hand-made extremes."""
+"""Answers to draw: two that runs gave, and distributions of extreme shapes."""
 
-import dataclasses
 import functools
+import tempfile
+from pathlib import Path
 
+import msgspec
 import numpy as np
 
 import lincat
-from lincat.inference.validation import validate
-from lincat.report.comparison import ComparedRun
-from lincat.report.evaluation import Evaluation
-from lincat.report.validation import validation_data
-
-CONFIG = """[learner]
-kind = "linear_ctd"
-step_size = 0.05
-
-[grid]
-low = 0.0
-high = 10.0
-intervals = 60
-"""
+from lincat.inference.answer import Answer
+from tests.runs.logs import write_names
 
 
 @functools.cache
-def learned(n_states=8, step_size=0.3, seed=1):
-    """A learner on sampled data of a random process, with its curves and its validation."""
-    problem = lincat.catalog.random_process(n_states, seed=seed)
-    Phi = np.eye(n_states)
-    grid = lincat.Grid.for_rewards(0.0, 1.0, gamma=problem.gamma, intervals=60)
-    names = ["start", *(f"state {s}" for s in range(1, n_states))]
-    model = lincat.LinearCTD(grid=grid, gamma=problem.gamma, step_size=step_size, averaging="tail")
-    data = problem.process.sample(40_000, seed=seed)
-    curves, begin = [], 0
-    for end in np.unique(np.geomspace(50, 40_000, 24).astype(int)):
-        states = slice(begin, int(end))
-        phi, phi_next = Phi[data.state[states]], Phi[data.next_state[states]]
-        model.partial_fit(phi, data.reward[states], phi_next)
-        dist = model.predict(Phi)
-        proper = dist.proper()
-        rows = zip(names, dist.mean(), proper.quantile(0.05), proper.cvar(0.05), strict=True)
-        curves += [
-            {"transitions": int(end), "state": name, "mean": m, "q": q, "cvar": c}
-            for name, m, q, c in rows
-        ]
-        curves.append(
-            {
-                "transitions": int(end),
-                "clipped": 0.0,
-                "negative": float(dist.negative_mass.mean()),
-                "step_size": step_size,
-                "per_second": 2e6,
-            }
+def learned(level=0.05, step_size="auto"):
+    """What a run learned from a log of named states, checked against what was held out."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = write_names(Path(folder) / "log.csv", rows=12_000)
+        run = lincat.evaluate(
+            log,
+            out=Path(folder) / "run",
+            gamma=0.8,
+            validate=1000,
+            intervals=60,
+            n_states=7,
+            level=level,
+            step_size=step_size,
+            below=-1.0,
         )
-        begin = int(end)
-    truth = lincat.true_returns(problem.process, problem.gamma, grid)
-    width = 0.06 * np.sqrt(proper.cdf_values * (1.0 - proper.cdf_values)) + 0.004
-    return Evaluation(
-        title="Random process under its own policy",
-        names=names,
-        dist=dist,
-        observations=[f"id {s}" for s in range(n_states)],
-        source="catalog process random_process, 8 states",
-        learner="Linear-CTD, step size 0.3, tail average",
-        features="one-hot, 8 states",
-        n_seen=40_000,
-        seconds=0.42,
-        gamma=problem.gamma,
-        bands=(proper.cdf_values - width, proper.cdf_values + width),
-        threshold=3.0,
-        curves=curves,
-        validation=validated(proper, truth, names),
-        config_text=CONFIG,
-        command="lincat evaluate random_process --seed 1 --validate 4000",
-        versions={"lincat": lincat.__version__, "numpy": np.__version__},
-    )
+        # Whoever compares pages does not want the time that it took among them.
+        return msgspec.structs.replace(run.answer, source="A walk", seconds=0.42)
 
 
-def validated(dist, truth, names):
-    """Scores against returns drawn from the truth, for all states and for two groups of them."""
-    returns = truth.sample(500, seed=3)
-    groups = ["low states" if i < len(names) // 2 else "high states" for i in range(len(names))]
-    result = validate(dist, returns, groups=groups)
-    return validation_data(result, f"{returns.size:,} rollouts from {len(names)} held-out states")
+@functools.cache
+def exact():
+    """What a run learned of a known process, checked against its exact answer."""
+    with tempfile.TemporaryDirectory() as folder:
+        run = lincat.evaluate("random_process", out=folder, steps=20_000, validate=1)
+        return run.answer
 
 
 def bells(low, high, n, intervals=80, seed=0):
@@ -97,9 +53,15 @@ def bells(low, high, n, intervals=80, seed=0):
 
 
 def plain(dist, **more):
-    """An evaluation with nothing but distributions."""
-    names = ["start", *(f"state {i}" for i in range(1, len(dist)))]
-    return Evaluation(**{"title": "Distributions", "names": names, "dist": dist, **more})
+    """An answer with nothing but distributions."""
+    fields = {
+        "source": "Distributions",
+        "gamma": 0.9,
+        "grid": dist.grid,
+        "state_names": ("start", *(f"state {i}" for i in range(1, len(dist)))),
+        "cdf": tuple(map(tuple, dist.cdf_values.tolist())),
+    }
+    return Answer(**{**fields, **more})
 
 
 def signed():
@@ -107,7 +69,7 @@ def signed():
     dist = bells(0.0, 10.0, 4)
     wave = 0.05 * np.sin(np.arange(80) / 2.0) * (dist.cdf_values[:, :] > 0.001)
     return plain(
-        lincat.ReturnDistribution(dist.cdf_values + wave, dist.grid), title="Signed distributions"
+        lincat.ReturnDistribution(dist.cdf_values + wave, dist.grid), source="Signed distributions"
     )
 
 
@@ -115,31 +77,18 @@ def lake():
     """A distribution with nearly all of its mass at one atom."""
     problem = lincat.catalog.frozen_lake()
     dist = lincat.true_returns(problem.process, problem.gamma, lincat.Grid(0.0, 1.0, 50))
-    return plain(dist, title="FrozenLake under a random policy", threshold=0.5)
+    return plain(dist, source="FrozenLake under a random policy", threshold=0.5)
 
 
 def compared():
-    """Three runs on common states, on two grids."""
+    """Three answers on common states and two grids, and what their runs are called."""
     one, two = learned(), learned(step_size=0.02)
-    three = bells(0.0, 12.0, 8, intervals=40)
-    return [
-        ComparedRun(
-            name="fast",
-            dist=one.dist,
-            description="step size 0.3",
-            curves=one.curves,
-            validation=one.validation,
-        ),
-        ComparedRun(
-            name="slow",
-            dist=two.dist,
-            description="step size 0.02",
-            curves=two.curves,
-            validation=two.validation,
-        ),
-        ComparedRun(name="other grid", dist=three),
-    ], one.names
+    states = one.state_names
+    three = plain(bells(-5.0, 7.0, len(states), intervals=40), state_names=states)
+    return [one, two, three], ["fast", "slow", "other grid"]
 
 
-def with_names(evaluation, names):
-    return dataclasses.replace(evaluation, names=names)
+def with_names(answer, names):
+    """The same answer of states called otherwise."""
+    curves = answer.curves and msgspec.structs.replace(answer.curves, state_names=tuple(names))
+    return msgspec.structs.replace(answer, state_names=tuple(names), curves=curves)

@@ -1,14 +1,14 @@
 """The pages in a real Chromium; `visit` fails where a page errs or asks for anything else."""
 
-import dataclasses
 import re
 
+import msgspec
 import numpy as np
 import pytest
 
 import lincat
-from lincat.report.comparison import comparison_page
-from lincat.report.evaluation import evaluation_page
+from lincat.inference.answer import Caution
+from lincat.report.answer_page import cautions, comparison_page, evaluation_page
 from lincat.report.numbers import show_given, show_number, show_share, visible_range
 from tests.report import samples
 
@@ -48,17 +48,17 @@ def names_of(locator):
 
 def test_everything_is_drawn(visit, html):
     page, sample = visit(html), samples.learned()
-    assert names_of(page.locator("#ridges .ridge")) == list(sample.names)
-    assert page.locator("#cdf path.line").count() == len(sample.names)
-    assert page.locator("#cdf path.band").count() == len(sample.names)
-    assert page.locator("#curve-mean path.line").count() == len(sample.names)
-    assert page.locator("#curve-cvar path.line").count() == len(sample.names)
-    assert page.locator("#curve-mass").count() == 0  # nothing but rounding
+    assert names_of(page.locator("#ridges .ridge")) == list(sample.state_names)
+    assert page.locator("#cdf path.line").count() == len(sample.state_names)
+    assert page.locator("#cdf path.band").count() == len(sample.state_names)
+    assert page.locator("#curve-mean path.line").count() == len(sample.state_names)
+    assert page.locator("#curve-cvar-0 path.line").count() == len(sample.state_names)
     assert page.locator("#pit rect.bar").count() == 20
-    assert page.locator("#coverage circle.dot").count() == 3 * 3
+    groups = len(sample.validation.groups)
+    assert page.locator("#coverage circle.dot").count() == groups * 3
     assert page.locator("#compared path.line").count() == 2
-    assert page.locator("#scores tbody tr").count() == 3
-    assert page.locator(".warnings").count() == 0
+    assert page.locator("#scores tbody tr").count() == groups
+    assert page.locator(".warnings li").count() == len(cautions(sample))
     assert page.locator("summary").all_inner_texts() == ["Configuration", "Versions"]
 
 
@@ -104,8 +104,9 @@ def test_numbers_are_written_as_python_writes_them(visit, html):
 
 def test_leaving_a_state_out_takes_its_ridge_its_line_and_its_row(visit, html):
     page = visit(html)
-    page.get_by_role("checkbox", name="state 3").uncheck()
-    left = [name for name in samples.learned().names if name != "state 3"]
+    gone = samples.learned().state_names[3]
+    page.get_by_role("checkbox", name=gone, exact=True).uncheck()
+    left = [name for name in samples.learned().state_names if name != gone]
     assert names_of(page.locator("#ridges .ridge")) == left
     assert names_of(page.locator("#risk tbody tr")) == left
     assert page.locator("#cdf path.line").count() == len(left)
@@ -120,12 +121,12 @@ def test_slider_moves_the_level_of_everything(visit, html):
     page, sample = visit(html), samples.learned()
     before = page.locator("#ridges .tail").first.get_attribute("d")
     set_level(page, 20)
-    proper = sample.dist.proper()
+    proper = sample.returns.proper()
     found = table(page, "cvar")
-    expected = dict(zip(sample.names, proper.cvar(0.2), strict=True))
+    expected = dict(zip(sample.state_names, proper.cvar(0.2), strict=True))
     assert found == pytest.approx(expected, abs=1e-9)
     shown = page.locator("#risk tbody tr").first.locator("td[data-key=cvar]").inner_text()
-    assert shown == show_number(expected["start"], *visible_range(sample.dist))
+    assert shown == show_number(expected["start"], *visible_range(sample.returns))
     assert page.locator("output").inner_text() == "20\u00a0%"
     assert "Mean of the worst\u00a020\u00a0%" in page.locator("#risk thead").inner_text()
     assert page.locator("#cdf .guide-text").text_content() == "worst 20\u00a0%"
@@ -135,11 +136,11 @@ def test_slider_moves_the_level_of_everything(visit, html):
 
 def test_threshold_box_moves_the_chance_below(visit, html):
     page, sample = visit(html), samples.learned()
-    proper = sample.dist.proper()
+    proper = sample.returns.proper()
     for threshold in (sample.threshold, 4.25):
         page.locator("#threshold").fill(str(threshold))
         settle(page)
-        expected = dict(zip(sample.names, proper.probability_below(threshold), strict=True))
+        expected = dict(zip(sample.state_names, proper.probability_below(threshold), strict=True))
         assert table(page, "below") == pytest.approx(expected, abs=1e-12)
         heading = page.locator("#risk thead").inner_text()
         assert f"Chance below\u00a0{show_given(threshold)}" in heading
@@ -154,7 +155,7 @@ def test_keyboard_does_all_that_the_mouse_does(visit, html):
     page.locator("#level").focus()
     page.keyboard.press("ArrowRight")
     settle(page)
-    expected = dict(zip(sample.names, sample.dist.proper().cvar(0.055), strict=True))
+    expected = dict(zip(sample.state_names, sample.returns.proper().cvar(0.055), strict=True))
     assert table(page, "cvar") == pytest.approx(expected, abs=1e-9)
     page.get_by_role("checkbox", name="start").focus()
     page.keyboard.press("Space")
@@ -180,9 +181,9 @@ def test_pointing_reads_off_the_chances(visit, html):
     box = chart.bounding_box()
     page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.4 * box["height"])
     text = page.locator(".readout").inner_text().replace("\u00a0", " ")
-    at = float(re.match(r"Return at most ([\d.]+)", text)[1])
-    atom = sample.dist.grid.atoms[np.abs(sample.dist.grid.atoms - at).argmin()]
-    chance = float(sample.dist.proper().cdf(atom)[0])
+    at = float(re.match(r"Return at most (−?[\d.]+)", text)[1].replace("−", "-"))
+    atom = sample.returns.grid.atoms[np.abs(sample.returns.grid.atoms - at).argmin()]
+    chance = float(sample.returns.proper().cdf(atom)[0])
     shown = float(re.search(r"start\s+([\d.]+) %", text)[1])
     assert shown == pytest.approx(100.0 * chance, abs=0.06)
     assert "–" in text  # the band
@@ -192,9 +193,9 @@ def test_pointing_reads_off_the_chances(visit, html):
 
 def test_pointing_at_a_ridge_brings_its_state_out_everywhere(visit, html):
     page = visit(html)
-    page.locator("#ridges .ridge[data-name='state 2'] .catch").hover()
+    page.locator("#ridges .ridge[data-name='place 1'] .catch").hover()
     assert "Standard deviation" in page.locator(".readout").inner_text()
-    assert page.locator("#risk tr.bright").get_attribute("data-name") == "state 2"
+    assert page.locator("#risk tr.bright").get_attribute("data-name") == "place 1"
     assert page.locator("#cdf path.band.bright").is_visible()
     assert not page.locator("#cdf path.band:not(.bright)").first.is_visible()
 
@@ -203,13 +204,13 @@ def test_groups_of_the_validation_can_be_chosen(visit, html):
     page = visit(html)
     bars = "bars => bars.map(bar => bar.getAttribute('height'))"
     before = page.locator("#pit rect.bar").evaluate_all(bars)
-    page.get_by_role("radio", name="low states").check()
+    page.get_by_role("radio", name="place 1", exact=True).check()
     assert page.locator("#pit rect.bar").evaluate_all(bars) != before
 
 
-@pytest.mark.parametrize("kind", ["learned", "many", "huge", "compared", "lake"])
-def test_phone_has_no_sideways_scrolling(visit, kind):
-    if kind == "compared":
+@pytest.mark.parametrize("sample", ["learned", "many", "huge", "compared", "lake"])
+def test_phone_has_no_sideways_scrolling(visit, sample):
+    if sample == "compared":
         page_html = comparison_page(*samples.compared(), threshold=3.0)
     else:
         evaluation = {
@@ -217,7 +218,7 @@ def test_phone_has_no_sideways_scrolling(visit, kind):
             "many": lambda: samples.plain(samples.bells(-50.0, 150.0, 24)),
             "huge": lambda: samples.plain(samples.bells(-1e9, 3e9, 4), threshold=0.0),
             "lake": samples.lake,
-        }[kind]()
+        }[sample]()
         page_html = evaluation_page(evaluation)
     page = visit(page_html, width=360, height=740, has_touch=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -269,24 +270,19 @@ def test_paper_shows_everything_and_no_controls(visit, html):
 
 def test_names_are_text_whatever_they_hold(visit):
     evil = "</script><img src=x onerror=alert(1)>"
-    sample = samples.learned()
-    texts = dict.fromkeys(("title", "source", "learner", "config_text", "command"), evil)
-    names = [evil, *sample.names[1:]]
-    curves = [
-        {**row, "state": evil} if row.get("state") == "start" else row for row in sample.curves
-    ]
-    rows = [{**row, "group": evil} for row in sample.validation["rows"][:1]]
-    spoiled = dataclasses.replace(
+    sample = samples.with_names(samples.learned(), [evil, *samples.learned().state_names[1:]])
+    groups = sample.validation.groups
+    groups = (msgspec.structs.replace(groups[0], group=evil), *groups[1:])
+    validation = msgspec.structs.replace(sample.validation, description=evil, groups=groups)
+    texts = dict.fromkeys(("source", "learner", "features", "config"), evil)
+    spoiled = msgspec.structs.replace(
         sample,
         **texts,
-        names=names,
-        observations=[evil] * len(names),
-        curves=curves,
-        warnings=[evil],
+        validation=validation,
+        warnings=(Caution(evil, evil),),
         versions={evil: evil},
-        validation={"kind": evil, "rows": rows, "pit": {evil: sample.validation["pit"]["all"]}},
     )
-    page = visit(evaluation_page(spoiled))
+    page = visit(evaluation_page(spoiled, command=evil))
     assert page.locator("h1").inner_text() == evil
     assert page.locator("img").count() == 0
     assert names_of(page.locator("#ridges .ridge"))[0] == evil
@@ -313,45 +309,47 @@ def test_an_atom_that_holds_nearly_everything_is_a_needle(visit):
     page = visit(evaluation_page(samples.lake()))
     first = page.locator("#ridges .ridge").first
     assert first.locator(".needle").count() == 1
-    mass = float(samples.lake().dist.pmf[0, 0])
+    mass = float(samples.lake().returns.pmf[0, 0])
     assert first.locator(".needle-text").text_content() == f"{100 * mass:.0f}\u00a0% at 0"
 
 
 def test_signed_distributions_are_warned_of_and_mended(visit):
     signed = samples.signed()
     page = visit(evaluation_page(signed))
-    assert show_share(float(signed.dist.negative_mass.max())) in page.locator(
+    assert show_share(float(signed.returns.negative_mass.max())) in page.locator(
         ".warnings"
     ).inner_text().replace("\u00a0", " ")
-    expected = dict(zip(signed.names, signed.dist.proper().cvar(0.05), strict=True))
+    expected = dict(zip(signed.state_names, signed.returns.proper().cvar(0.05), strict=True))
     assert table(page, "cvar") == pytest.approx(expected, abs=1e-9)
-    expected = dict(zip(signed.names, signed.dist.mean(), strict=True))
+    expected = dict(zip(signed.state_names, signed.returns.mean(), strict=True))
     assert table(page, "mean") == pytest.approx(expected, abs=1e-9)
 
 
 def test_runs_are_laid_over_each_other(visit):
-    runs, names = samples.compared()
-    page = visit(comparison_page(runs, names, threshold=3.0, command="lincat compare a b c"))
+    answers, runs = samples.compared()
+    names = answers[0].state_names
+    page = visit(comparison_page(answers, runs, threshold=3.0, command="lincat compare a b c"))
     assert page.locator("#cdf path.line").count() == 3
     assert page.locator("#risk tbody tr").count() == 3 * len(names)
     cells = page.locator("#risk td[data-key=cvar]").evaluate_all(
         "cells => cells.map(cell => Number(cell.dataset.value))"
     )
-    expected = np.stack([run.dist.proper().cvar(0.05) for run in runs], axis=1).ravel()
+    expected = np.stack([answer.returns.proper().cvar(0.05) for answer in answers], axis=1).ravel()
     np.testing.assert_allclose(cells, expected, atol=1e-9)
     before = page.locator("#cdf path.line").first.get_attribute("d")
-    page.get_by_role("radio", name="state 3").check()
+    page.get_by_role("radio", name="place 1", exact=True).check()
     assert page.locator("#cdf path.line").first.get_attribute("d") != before
-    assert page.locator("[data-text=facet]").first.inner_text() == "state 3"
+    assert page.locator("[data-text=facet]").first.inner_text() == "place 1"
     page.get_by_role("checkbox", name="slow").uncheck()
     assert page.locator("#cdf path.line").count() == 2
-    assert page.locator("#scores tbody tr").count() == 6
-    assert page.locator("#coverage circle.dot").count() == 6 * 3
+    groups = sum(len(answer.validation.groups) for answer in answers if answer.validation)
+    assert page.locator("#scores tbody tr").count() == groups
+    assert page.locator("#coverage circle.dot").count() == groups * 3
 
 
 def test_without_scripts_the_summary_and_the_table_are_there(visit, html):
     page = visit(html, java_script_enabled=False)
     assert "From the start state the mean return is" in page.locator(".lead").inner_text()
     assert page.locator("noscript table tbody tr, noscript tr").count() >= len(
-        samples.learned().names
+        samples.learned().state_names
     )

@@ -7,9 +7,7 @@ import lincat
 from lincat.report.numbers import show_given, show_number, show_share, visible_range
 from lincat.report.sentences import (
     comparison_sentence,
-    coverage_levels,
     one_run_in,
-    overall,
     summary_sentence,
     threshold_sentence,
     trust_sentence,
@@ -55,7 +53,7 @@ def test_level_is_spoken(level, words):
 
 
 def test_one_value_that_many_runs_end_at_is_said():
-    text = summary_sentence(lake().dist)
+    text = summary_sentence(lake().returns)
     assert "but 98.6 % of runs end at 0 or below, and the worst 5 % of runs average 0." in text
 
 
@@ -88,24 +86,23 @@ def test_chance_below_a_threshold():
         threshold_sentence(dist, float("nan"))
 
 
+def checked(coverage, **options):
+    """A validation by 400 returns of which so many lie within the 80 % intervals."""
+    dist = distribution([0.1, 0.8, 0.1])[np.zeros(400, int)]
+    inside = round(400 * coverage)
+    y = np.repeat(
+        [1.0, 0.0, 2.0], [inside, (400 - inside) // 2, 400 - inside - (400 - inside) // 2]
+    )
+    return lincat.validate(dist, y, levels=[0.5, 0.8], **options)
+
+
 def test_trust_names_what_it_was_checked_against():
-    rows = [
-        {"group": "a", "returns": 300, "coverage80": 0.70},
-        {"group": "b", "returns": 100, "coverage80": 0.90},
-    ]
-    assert overall(rows)["coverage80"] == pytest.approx(0.75)
-    text = trust_sentence({"kind": "last 400 returns held out", "rows": rows}, width=1.0)
-    assert text == (
-        "Checked against the last 400 returns held out: 80 % intervals held 75 % of them."
-    )
-    rows[0]["coverage80"] = 0.5
-    text = trust_sentence({"kind": "400 rollouts", "rows": rows}, width=1.0)
-    assert text.endswith("held 60 % of them, so these are too narrow.")
-    rows = [{"group": "all", "w1": 0.02, "coverage_80": 0.8}, {"group": "b", "w1": 9.0}]
-    assert trust_sentence({"kind": "exact answer", "rows": rows}, width=4.0) == (
-        "Checked against the exact answer: the distributions are off by 0.50 % of the grid's "
-        "width (W1)."
-    )
+    text = trust_sentence(checked(0.8, description="400 rollouts"), width=1.0)
+    assert text == "Checked against 400 rollouts: 80 % intervals held 80 % of them."
+    text = trust_sentence(checked(0.6), width=1.0)
+    assert text.startswith("Checked against 400 returns: 80 % intervals held 60 % of them")
+    assert text.endswith(", so these are too narrow.")
+    assert "too wide" in trust_sentence(checked(0.99), width=1.0)
     assert trust_sentence(None, width=1.0, confidence=0.9) == (
         "These figures were not checked against fresh returns; --validate does that. "
         "Bands show sampling error at 90 %, not that of features or grid."
@@ -113,10 +110,18 @@ def test_trust_names_what_it_was_checked_against():
     assert "not checked" in trust_sentence(None, width=1.0)
 
 
-def test_coverage_is_found_under_all_its_names():
-    row = {"coverage80": 0.7, "coverage_95": 0.9, "coverage_99.5": 0.99, "coverage_80_se": 0.1}
-    assert coverage_levels(row) == {"coverage80": 0.8, "coverage_95": 0.95, "coverage_99.5": 0.995}
-    assert coverage_levels({"coverage50": None}) == {}
+def test_trust_in_an_exact_answer_is_a_distance():
+    dist = distribution([0.1, 0.8, 0.1])
+    exact = lincat.validate(dist, [0.0, 1.0, 2.0], weights=[[0.1, 0.7, 0.2]])
+    assert trust_sentence(exact, width=4.0) == (
+        "Checked against the exact answer for 1 states: the distributions are off by 2.5 % of the "
+        "grid's width (W1)."
+    )
+
+
+def test_words_say_nothing_about_the_method():
+    text = trust_sentence(checked(0.8, method="rollouts", description="Inexact-v0"), width=1.0)
+    assert text == "Checked against Inexact-v0: 80 % intervals held 80 % of them."
 
 
 def test_one_run_may_win_on_both_counts():

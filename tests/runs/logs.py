@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 
-from lincat.runs.evaluate import EvaluationRun
 from lincat.runs.folder import RunFolder
+from lincat.runs.loop import EvaluationRun
 from lincat.tables.file_source import FileSource
 
 STEPS_PER_EPISODE = 50
@@ -67,7 +67,7 @@ def in_small_batches(monkeypatch, rows=500, seconds=0.0):
     small = functools.partial(FileSource, batch_rows=rows)
     monkeypatch.setattr("lincat.runs.sources.FileSource", small)
     monkeypatch.setattr("lincat.processes.process_source._BATCH", rows)
-    monkeypatch.setattr("lincat.runs.evaluate._SECONDS_BETWEEN_CHECKPOINTS", seconds)
+    monkeypatch.setattr("lincat.runs.loop._SECONDS_BETWEEN_CHECKPOINTS", seconds)
     # Waiting for the disk, hundreds of times, is all that these tests would do.
     monkeypatch.setattr("lincat._files.os.fsync", lambda _: None)
 

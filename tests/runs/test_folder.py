@@ -1,13 +1,12 @@
 """The run folder: what is refused, what is cleared, what survives, what is pruned."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 import lincat
 from lincat.runs.config import EvaluationConfig
-from lincat.runs.folder import RunFolder
+from lincat.runs.folder import MetricsRow, RunFolder
 
 CONFIG = EvaluationConfig(source=["paper"], steps=2000)
 
@@ -40,7 +39,7 @@ def test_a_folder_with_files_is_refused_and_left_alone(tmp_path):
 
 
 def test_a_run_is_refused_and_left_alone(folder):
-    folder.append_metrics({"transitions": 1})
+    folder.append_metrics(MetricsRow(transitions=1))
     with pytest.raises(lincat.InvalidInputError, match="--force"):
         RunFolder.create(folder.path, EvaluationConfig(source=["other"]))
     assert folder.config == CONFIG
@@ -50,10 +49,9 @@ def test_a_run_is_refused_and_left_alone(folder):
 def full(folder):
     """Everything that a run writes, and some that it does not."""
     folder.write_checkpoint(5, {"model.safetensors": b"x"})
-    folder.append_metrics({"transitions": 5})
-    for file in (folder.states_file, folder.result_file):
-        folder.write_json(file, {})
-    for file in (folder.model_file, folder.features_file, folder.report_file):
+    folder.append_metrics(MetricsRow(transitions=5))
+    files = (folder.states_file, folder.result_file, folder.report_file)
+    for file in (*files, folder.model_file, folder.features_file):
         file.write_bytes(b"x")
     (folder.path / "notes.txt").write_text("mine")
     (folder.path / "checkpoints" / "best").mkdir()
@@ -142,22 +140,22 @@ def test_opening_what_is_no_run_is_one_line(tmp_path, make):
 
 def test_metrics_are_rows_in_order(folder):
     for n in (1, 2, 3):
-        folder.append_metrics({"transitions": n})
+        folder.append_metrics(MetricsRow(transitions=n))
     folder.forget_metrics_after(2)
-    assert [row["transitions"] for row in folder.metrics()] == [1, 2]
+    assert [row.transitions for row in folder.metrics()] == [1, 2]
     folder.forget_metrics()
     folder.forget_metrics()
     assert folder.metrics() == []
 
 
 def test_a_last_row_that_was_cut_off_is_forgotten(folder):
-    folder.append_metrics({"transitions": 1})
+    folder.append_metrics(MetricsRow(transitions=1))
     with folder.metrics_file.open("a") as file:
         file.write('{"transitions": 2, "mea')
-    assert [row["transitions"] for row in folder.metrics()] == [1]
+    assert [row.transitions for row in folder.metrics()] == [1]
     folder.forget_metrics_after(10)
-    folder.append_metrics({"transitions": 3})
-    assert [row["transitions"] for row in folder.metrics()] == [1, 3]
+    folder.append_metrics(MetricsRow(transitions=3))
+    assert [row.transitions for row in folder.metrics()] == [1, 3]
 
 
 # --------------------------------------------------------------------------------- checkpoints
@@ -198,22 +196,24 @@ def test_a_checkpoint_that_was_not_finished_does_not_count(folder, monkeypatch):
 
 def test_no_result_says_how_to_get_one(folder):
     with pytest.raises(lincat.InvalidInputError, match=r"lincat resume .* continues it"):
-        folder.result()
+        folder.answer  # noqa: B018
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"", b"[1]", b"null"])
 def test_a_broken_result_is_one_line(folder, content):
     folder.result_file.write_bytes(content)
-    with pytest.raises(lincat.InvalidInputError, match=r"result\.json: expected a file of a run"):
-        folder.result()
-    with pytest.raises(lincat.InvalidInputError, match=r"states\.json"):
-        folder.read_states()
+    with pytest.raises(
+        lincat.InvalidInputError, match=r"result\.json: expected the answer of a run"
+    ):
+        folder.answer  # noqa: B018
+    folder.states_file.write_bytes(content)
+    with pytest.raises(lincat.InvalidInputError, match=r"states\.json: expected the states"):
+        folder.shown  # noqa: B018
 
 
-def test_no_nan_is_ever_written(folder):
-    with pytest.raises(ValueError, match="Out of range float"):
-        folder.write_json(folder.result_file, {"mean": float("nan")})
-    assert not folder.finished
-    folder.write_json(folder.result_file, {"mean": 1.0})
-    assert folder.finished
-    assert json.loads(folder.result_file.read_text()) == {"mean": 1.0}
+def test_an_answer_of_another_version_is_told_to_be_one(folder):
+    """Results had no format before there were answers."""
+    folder.result_file.write_text('{"complete": true, "names": ["start"], "cdf": [[0.5]]}')
+    expected = "expected the answer of a run in format 1, got that of another version of lincat"
+    with pytest.raises(lincat.InvalidInputError, match=f"{expected}; evaluate again"):
+        folder.answer  # noqa: B018

@@ -1,5 +1,6 @@
 """Features and learner together: unbroken records, groups of states, and two threads at once."""
 
+import dataclasses
 import threading
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 import lincat
 from lincat.data.steps import Steps
-from lincat.runs.model import Model, _record, averaged
+from lincat.runs.model import Model, averaged
 from lincat.runs.shown import ShownStates
 from tests.strategies import finite_floats
 
@@ -41,42 +42,11 @@ def test_an_unbroken_record_is_transformed_once_and_to_the_same(features, dtype,
     record = np.random.default_rng(0).normal(size=(n + 1, 3)).astype(dtype)
     fitted = features.clone().fit(np.random.default_rng(1).normal(size=(100, 3)))
     model = Model(fitted, lincat.LinearCTD(grid="auto", gamma=0.9))
-    joint, apart = record[:-1], record[1:]
-    assert _record(joint, apart) is not None
-    got = model.transitions(steps_of(joint, apart))
-    expected = model.transitions(steps_of(joint.copy(), apart.copy()))
+    apart = steps_of(record[:-1], record[1:])
+    got = model.transitions(dataclasses.replace(apart, record=record))
+    expected = model.transitions(apart)
     np.testing.assert_array_equal(dense(got.phi), dense(expected.phi))
     np.testing.assert_array_equal(dense(got.phi_next), dense(expected.phi_next))
-
-
-@given(
-    arrays(np.float64, (12, 2), elements=finite_floats(-1, 1)),
-    st.slices(12),
-    st.slices(12),
-)
-def test_what_is_taken_for_a_record_is_one(whole, first, second):
-    observation, following = whole[first], whole[second]
-    if len(observation) != len(following):
-        return
-    record = _record(observation, following)
-    if record is not None:
-        np.testing.assert_array_equal(record[:-1], observation)
-        np.testing.assert_array_equal(record[1:], following)
-        assert not record.flags.writeable
-
-
-def test_what_is_no_record():
-    whole = np.arange(20.0).reshape(10, 2)
-    assert _record(whole[:-1], whole[1:]) is not None
-    assert _record(whole[:-1].copy(), whole[1:]) is None
-    assert _record(whole[:-2], whole[2:]) is None
-    assert _record(whole[1:], whole[:-1]) is None
-    assert _record(whole[:-1, :1], whole[1:, :1]) is None  # not contiguous
-    assert _record(whole[:0], whole[:0]) is None
-    ids = np.arange(5)
-    assert _record(ids[:-1], ids[1:]) is None
-    other = whole.astype(np.float32)
-    assert _record(whole[:-1], other[1:]) is None
 
 
 @given(

@@ -12,9 +12,9 @@ def test_what_comes_back_is_what_is_on_disk(tmp_path):
     run = lincat.evaluate(file, out=tmp_path / "run", gamma=0.8, validate=200, intervals=10)
     again = lincat.read_run(str(tmp_path / "run"))
     assert again.names == run.names
-    assert again.result == run.result
+    assert again.answer == run.answer
     assert again.config == run.config
-    assert again.metrics == run.metrics != []
+    assert len(run.answer.curves.transitions) > 1
     assert again.warnings == run.warnings
     assert again.validation == run.validation
     assert again.validation["all"].n_returns == 200
@@ -28,7 +28,7 @@ def test_paths_and_several_of_them(tmp_path):
     for seed, path in enumerate(paths):
         write_names(path, rows=500, seed=seed)
     run = lincat.evaluate(paths, out=tmp_path / "run", gamma=0.5)
-    assert run.result["transitions"] == 1000
+    assert run.answer.transitions == 1000
     assert run.validation is None
     assert run.predict(np.array(["place 0"], object)).mean().shape == (1,)
     with pytest.raises(lincat.InvalidInputError, match="ids that were seen before"):
@@ -39,9 +39,9 @@ def test_it_refuses_to_overwrite_unless_forced(tmp_path):
     lincat.evaluate("frozen_lake", out=tmp_path, steps=500)
     with pytest.raises(lincat.InvalidInputError, match="new or empty folder"):
         lincat.evaluate("frozen_lake", out=tmp_path, steps=600)
-    assert lincat.read_run(tmp_path).result["transitions"] == 500
+    assert lincat.read_run(tmp_path).answer.transitions == 500
     lincat.evaluate("frozen_lake", out=tmp_path, steps=600, force=True)
-    assert lincat.read_run(tmp_path).result["transitions"] == 600
+    assert lincat.read_run(tmp_path).answer.transitions == 600
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_source_that_is_missing_does_not_cost_the_run_before(tmp_path):
     lincat.evaluate("frozen_lake", out=tmp_path, steps=500)
     with pytest.raises(lincat.InvalidInputError):
         lincat.evaluate("absent.csv", out=tmp_path, force=True)
-    assert lincat.read_run(tmp_path).result["transitions"] == 500
+    assert lincat.read_run(tmp_path).answer.transitions == 500
 
 
 def test_what_is_no_finished_run_is_one_line(tmp_path):

@@ -68,11 +68,13 @@ def test_returns_are_sums_of_what_followed(monkeypatch):
     monkeypatch.setattr("lincat.runs.validation.validate", watch)
     config = EvaluationConfig(source=["x"], validate=40)
     shown = ShownStates(["start", "0", "1"], [np.array([0]), np.array([0]), np.array([1])])
-    kind, found = _by_held_out(constant_model(np.arange(3)), shown, held, 0.9, config)
+    found = _by_held_out(constant_model(np.arange(3)), shown, held, 0.9, config)
     assert found == "found"
     expected = naive.returns_to_go(reward, terminated, truncated, np.full(n, 0.9))
     usable = [i for i, (_, missing) in enumerate(expected) if missing <= 1e-3][:40]
-    assert kind.startswith(f"{len(usable)} returns after those learned from")
+    described = compared["description"]
+    assert described.startswith(f"{len(usable)} returns after those learned from")
+    assert compared["method"] == "held_out"
     np.testing.assert_allclose(compared["returns"], [expected[i][0] for i in usable])
     assert compared["groups"] == [{0: "0", 1: "1"}.get(s, "other states") for s in ids[usable]]
     ends = np.cumsum(terminated | truncated) - (terminated | truncated)
@@ -84,9 +86,9 @@ def test_states_never_seen_before_are_left_out_and_counted():
     held = Steps(ids, np.zeros(4), ids, np.ones(4, bool), np.zeros(4, bool))
     shown = ShownStates(["start"], [np.array([0])])
     config = EvaluationConfig(source=["x"], validate=4)
-    kind, found = _by_held_out(constant_model(np.arange(3)), shown, held, 0.9, config)
-    assert kind.startswith("2 returns")
-    assert "2 more, of states never seen before" in kind
+    found = _by_held_out(constant_model(np.arange(3)), shown, held, 0.9, config)
+    assert found.description.startswith("2 returns")
+    assert "2 more, of states never seen before" in found.description
     assert found["all"].n_returns == 2
     with pytest.raises(lincat.InvalidInputError, match="all of states never seen before"):
         _by_held_out(constant_model(np.array([4])), shown, held, 0.9, config)
@@ -103,32 +105,32 @@ def test_a_record_that_breaks_off_everywhere_is_no_reason_to_lose_the_run(tmp_pa
     config = EvaluationConfig(
         source=[str(tmp_path / "log.parquet")], gamma=0.9, validate=50, warm_up=2000
     )
-    result = run_whole(tmp_path / "run", config).result()
-    assert result["complete"] is True
-    assert result["validation"] is None
-    assert "Not validated: validate: expected held-out steps" in result["warnings"][0]
+    result = run_whole(tmp_path / "run", config).answer
+    assert result.complete is True
+    assert result.validation is None
+    assert "Not validated: validate: expected held-out steps" in result.warnings[0].text
 
 
 def test_a_good_model_is_told_to_be_good_and_a_bad_one_bad(tmp_path):
     file = write_names(tmp_path / "log.csv", rows=12_000)
     options = {"source": [file], "gamma": 0.5, "validate": 2000, "warm_up": 4000}
-    good = run_whole(tmp_path / "good", EvaluationConfig(**options)).result()
+    good = run_whole(tmp_path / "good", EvaluationConfig(**options)).answer
     few = EvaluationConfig(**options, learner="softmax_ctd", step_size=1e-9, averaging="none")
-    bad = run_whole(tmp_path / "bad", few).result()
-    one, other = (r["validation"]["scores"]["groups"][0] for r in (good, bad))
-    assert one["group"] == other["group"] == "all"
-    assert one["crps"] < 0.8 * other["crps"]
-    assert abs(one["coverage"][1] - 0.8) < 0.05
+    bad = run_whole(tmp_path / "bad", few).answer
+    one, other = (r.validation.groups[0] for r in (good, bad))
+    assert one.group == other.group == "all"
+    assert one.crps < 0.8 * other.crps
+    assert abs(one.coverage[1] - 0.8) < 0.05
     held = joined(list(opened(file, gamma=0.5).source.batches()))[-2011:]
-    assert one["n_returns"] == 2000
+    assert one.n_returns == 2000
     expected = naive.returns_to_go(
         held.reward, held.terminated, held.truncated, np.full(len(held), 0.5)
     )
     usable = [g for g, missing in expected if missing <= 1e-3][:2000]
     # E y = the predicted mean minus the error of the mean
-    distribution = lincat.ReturnDistribution(good["cdf"], lincat.Grid(*good["grid"]))
+    distribution = good.returns
     assert distribution.grid.low < np.mean(usable) < distribution.grid.high
-    assert abs(one["mean_error"]) < 0.1 * np.std(usable)
+    assert abs(one.mean_error) < 0.1 * np.std(usable)
 
 
 # --------------------------------------------------------------------------- exact, rolled out
@@ -136,44 +138,43 @@ def test_a_good_model_is_told_to_be_good_and_a_bad_one_bad(tmp_path):
 
 def test_the_exact_answer_of_a_finite_process(tmp_path):
     config = EvaluationConfig(source=["frozen_lake"], steps=20_000, validate=1, intervals=20)
-    result = run_whole(tmp_path / "run", config).result()
-    assert result["validation"]["kind"] == "the exact answer for 11 states"
-    groups = {g["group"]: g for g in result["validation"]["scores"]["groups"]}
-    assert groups["all"]["w1"] < 0.01
-    assert groups["all"]["n_returns"] is None
+    result = run_whole(tmp_path / "run", config).answer
+    assert result.validation.method == "exact"
+    assert result.validation.description == "the exact answer for 11 states"
+    groups = {g.group: g for g in result.validation.groups}
+    assert groups["all"].w1 < 0.01
+    assert groups["all"].n_returns is None
     assert len(groups) == 1 + 11
 
 
 def test_the_exact_answer_is_exact(tmp_path):
     config = EvaluationConfig(source=["uniform_coin"], steps=50_000, validate=1, intervals=20)
-    result = run_whole(tmp_path / "run", config).result()
-    score = result["validation"]["scores"]["groups"][0]
-    distribution = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
+    result = run_whole(tmp_path / "run", config).answer
+    score = result.validation.groups[0]
+    distribution = result.returns
     problem = lincat.catalog.uniform_coin()
     truth = lincat.true_returns(problem.process, problem.gamma, distribution.grid)
-    assert score["w1"] == pytest.approx(lincat.wasserstein(distribution[[0]], truth)[0], abs=1e-12)
-    assert score["mean_error"] == pytest.approx(
-        (distribution.mean()[0] - truth.mean())[0], abs=1e-12
-    )
+    assert score.w1 == pytest.approx(lincat.wasserstein(distribution[[0]], truth)[0], abs=1e-12)
+    assert score.mean_error == pytest.approx((distribution.mean()[0] - truth.mean())[0], abs=1e-12)
 
 
 def test_rollouts_of_an_environment(tmp_path):
     config = EvaluationConfig(
         source=["gym:CartPole-v1"], policy="balance", gamma=0.8, steps=8000, validate=400, n_envs=4
     )
-    result = run_whole(tmp_path / "run", config).result()
-    score = result["validation"]["scores"]["groups"][0]
-    assert score["n_returns"] == 400
-    assert score["n_states"] == 20
-    low, high, _ = result["grid"]
-    assert score["w1"] < 0.2 * (high - low)
-    assert 0.0 <= score["coverage"][1] <= 1.0
-    assert math.isfinite(score["crps"])
+    result = run_whole(tmp_path / "run", config).answer
+    score = result.validation.groups[0]
+    assert score.n_returns == 400
+    assert score.n_states == 20
+    assert result.validation.method == "rollouts"
+    assert score.w1 < 0.2 * (result.grid.high - result.grid.low)
+    assert 0.0 <= score.coverage[1] <= 1.0
+    assert math.isfinite(score.crps)
 
 
 def test_one_return_is_enough_to_be_asked_for(tmp_path):
     config = EvaluationConfig(
         source=["gym:CartPole-v1"], policy="balance", gamma=0.5, steps=2000, validate=1
     )
-    result = run_whole(tmp_path / "run", config).result()
-    assert result["validation"]["scores"]["groups"][0]["n_returns"] == 1
+    result = run_whole(tmp_path / "run", config).answer
+    assert result.validation.groups[0].n_returns == 1

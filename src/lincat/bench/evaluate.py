@@ -17,8 +17,8 @@ from lincat.bench.memory import resident
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 from lincat.runs.config import EvaluationConfig
-from lincat.runs.evaluate import EvaluationRun
 from lincat.runs.folder import RunFolder
+from lincat.runs.loop import EvaluationRun
 
 __all__ = ["section"]
 

@@ -16,6 +16,7 @@ from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.tables.formats import FORMATS
 
 if TYPE_CHECKING:
+    from lincat import Answer
     from lincat.runs.config import EvaluationConfig
     from lincat.runs.folder import RunFolder
 
@@ -118,8 +119,9 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     help="Check against N returns: rolled out, held out, or exact for a finite process.",
 )
 @click.option("--level", type=float, help="Of quantiles and CVaR.  [default: 0.05]")
-@click.option("--below", type=float, metavar="C", help="Show the chance of a return below C.")
-@click.option("--states", "n_states", type=int, help="Typical states to show.  [default: 8]")
+@click.option("--below", type=float, metavar="C", help="Show the chance of a return below this.")
+@click.option("--show", "n_states", type=int, help="Typical states to show.  [default: 8]")
+@click.option("--states", type=int, hidden=True)  # what --show was called; for one release
 @output_options
 def evaluate(
     source: tuple[str, ...],
@@ -149,11 +151,14 @@ def evaluate(
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
       cat log.jsonl | lincat evaluate - --format jsonl
     """
-    from lincat.runs.evaluate import EvaluationRun
     from lincat.runs.folder import RunFolder
+    from lincat.runs.loop import EvaluationRun
     from lincat.runs.sources import open_source
 
     seeded = click.get_current_context().get_parameter_source("seed")
+    called_before = flags.pop("states")
+    if flags["n_states"] is None:
+        flags["n_states"] = called_before
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
         given["seed"] = seed
@@ -171,16 +176,17 @@ def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     """Run to the end, write the page, and say what came out."""
     from lincat.cli.leaving import INTERRUPTED, leave, leave_reading
     from lincat.cli.progress import run_to_the_end
-    from lincat.cli.run_page import summary_of, write_page
+    from lincat.cli.run_page import summary_of
+    from lincat.runs.run import Run
 
     run_to_the_end(run, quiet=quiet)
-    evaluation = write_page(folder)
-    summary = summary_of(folder, evaluation)
+    done = Run(folder)
+    summary = summary_of(done, done.report())
     if as_json:
         click.echo(json.dumps(summary))
     else:
-        _show(summary, notes=[] if quiet else folder.result()["notes"])
-    if not summary["complete"]:
+        _show(done.answer, summary, quiet=quiet)
+    if not done.answer.complete:
         if not quiet:
             click.echo(f"Interrupted; lincat resume {folder.path} continues.", err=True)
         leave(INTERRUPTED)
@@ -238,21 +244,19 @@ def _default_folder(settings: EvaluationConfig) -> Path:
     return folder
 
 
-def _show(summary: dict[str, Any], *, notes: list[str]) -> None:
+def _show(answer: Answer, summary: dict[str, Any], *, quiet: bool) -> None:
     from lincat.cli.run_page import short_scores
     from lincat.report.tables import rich_table
 
     console = terminal()
-    for note in notes:
+    for note in () if quiet else answer.notes:
         console.print(note, style="dim", soft_wrap=True)
     console.print(rich_table(summary["states"]))
-    if summary["validation"]:
-        console.print(rich_table([short_scores(summary["validation"])]))
+    if answer.validation is not None:
+        console.print(rich_table([short_scores(answer.validation)]))
     for text in summary["warnings"]:
         click.echo(f"Warning: {text}", err=True)
-    console.print(
-        f"{summary['transitions']:,} transitions in {summary['seconds']:.1f} s.", style="dim"
-    )
+    console.print(f"{answer.transitions:,} transitions in {answer.seconds:.1f} s.", style="dim")
     for sentence in summary["summary"]:
         console.print(sentence, soft_wrap=True)
     console.print(f"Report: {summary['report']}", soft_wrap=True)

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SHARE",
-    "below_option",
     "check_place",
     "file_options",
     "find_local_modules",
@@ -27,6 +26,7 @@ __all__ = [
     "run_argument",
     "spinner",
     "terminal",
+    "threshold_option",
 ]
 
 
@@ -60,10 +60,10 @@ def level_option(text: str, default: float | None = None) -> Callable[..., Any]:
     )
 
 
-def below_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--below``, the threshold of ruin."""
-    text = "Also give the chance of a return below C, the ruin."
-    return click.option("--below", type=float, metavar="C", help=text)(command)
+def threshold_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--below``, a threshold of returns."""
+    text = "Also give the chance of a return below this threshold."
+    return click.option("--below", "threshold", type=float, metavar="C", help=text)(command)
 
 
 def run_argument(command: Callable[..., Any]) -> Callable[..., Any]:

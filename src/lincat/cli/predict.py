@@ -11,12 +11,12 @@ import click
 
 from lincat.cli.options import (
     SHARE,
-    below_option,
     check_place,
     file_options,
     find_local_modules,
     level_option,
     run_argument,
+    threshold_option,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
     show_default=True,
 )
 @level_option("Of CVaR; the run's by default.")
-@below_option
+@threshold_option
 @click.option("--masses", is_flag=True, help="Also the probability of each atom of the grid.")
 @click.option(
     "--format",
@@ -64,7 +64,7 @@ def predict(
     states: Path | None,
     quantiles: tuple[float, ...],
     level: float | None,
-    below: float | None,
+    threshold: float | None,
     masses: bool,
     form: str | None,
     out: Path | None,
@@ -85,32 +85,28 @@ def predict(
     import msgspec
 
     from lincat._files import write_atomically
-    from lincat.runs.folder import RunFolder
-    from lincat.runs.model import Model
-    from lincat.runs.shown import ShownStates
+    from lincat.runs.run import read_run
     from lincat.tables.columns import Columns
 
-    folder = RunFolder.open(run)
+    found = read_run(run, trust_code=trust_code)
     if trust_code:
         find_local_modules()
-    config, result = folder.config, folder.result()
+    config = found.config
     ending = "" if out is None else out.suffix.lower()
     form = "json" if as_json else form or _FORMATS.get(ending, "csv")
-    model = Model.read(folder.path, trust_code=trust_code)
-    shown = ShownStates.from_dict(folder.read_states())
     if states is None:
-        distribution = model.predict_shown(shown)
-        rows: list[dict[str, Any]] = [{"state": name} for name in result["names"]]
+        distribution = found.model.predict_shown(found.shown)
+        rows: list[dict[str, Any]] = [{"state": name} for name in found.names]
     else:
         # As learned from: a file of whole numbers may hold points.
-        kind: Literal["points", "ids"] = "points" if shown.members[0].ndim == 2 else "ids"
+        kind: Literal["points", "ids"] = "points" if found.shown.members[0].ndim == 2 else "ids"
         named = msgspec.structs.replace(config.columns or Columns(), kind=kind)
-        names = result["observation_names"]
+        names = list(found.answer.observation_names)
         observations = _read(states, named, names)
         rows = _observation_rows(observations, names)
-        distribution = model.predict(observations)
+        distribution = found.predict(observations)
     columns = _columns(
-        distribution, quantiles, config.level if level is None else level, below, masses
+        distribution, quantiles, config.level if level is None else level, threshold, masses
     )
     for i, row in enumerate(rows):
         for name in columns.keys() & row.keys():  # an observation may be called "mean"
@@ -143,15 +139,15 @@ def _columns(
     distribution: ReturnDistribution,
     quantiles: tuple[float, ...],
     level: float,
-    below: float | None,
+    threshold: float | None,
     masses: bool,
 ) -> dict[str, Any]:
     proper = distribution.proper()
     columns = {"mean": distribution.mean(), "std": proper.std()}
     columns |= {f"q{q:g}": proper.quantile(q) for q in quantiles}
     columns[f"cvar{level:g}"] = proper.cvar(level)
-    if below is not None:
-        columns[f"below{below:g}"] = proper.probability_below(below)
+    if threshold is not None:
+        columns[f"below{threshold:g}"] = proper.probability_below(threshold)
     columns["negative_mass"] = distribution.negative_mass
     if masses:
         pmf = proper.pmf

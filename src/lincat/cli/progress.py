@@ -15,7 +15,7 @@ import click
 from lincat.cli.leaving import INTERRUPTED
 
 if TYPE_CHECKING:
-    from lincat.runs.evaluate import EvaluationRun
+    from lincat.runs.loop import EvaluationRun
 
 __all__ = ["run_to_the_end"]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from lincat.cli.options import (
-    below_option,
     check_place,
     file_options,
     level_option,
     run_argument,
+    threshold_option,
 )
 
 __all__ = ["report"]
@@ -21,12 +21,12 @@ __all__ = ["report"]
 @click.command(short_help="The HTML page of a run.")
 @run_argument
 @level_option("Of quantiles and CVaR, instead of the run's.")
-@below_option
+@threshold_option
 @file_options("Where to write the page; report.html in the run by default.")
 def report(
     run: Path,
     level: float | None,
-    below: float | None,
+    threshold: float | None,
     out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -38,25 +38,15 @@ def report(
       lincat report runs/cartpole-v1
       lincat report runs/cartpole-v1 --level 0.01 --below 5 --out careful.html
     """
-    from dataclasses import replace
+    from lincat.cli.run_page import summary_of
+    from lincat.runs.run import read_run
 
-    from lincat._files import write_atomically
-    from lincat.cli.run_page import evaluation_of, summary_of
-    from lincat.report.evaluation import evaluation_page, summary_text
-    from lincat.runs.folder import RunFolder
-
-    folder = RunFolder.open(run)
-    evaluation = evaluation_of(folder)
-    evaluation = replace(
-        evaluation,
-        level=evaluation.level if level is None else level,
-        threshold=evaluation.threshold if below is None else below,
-    )
-    page = folder.report_file if out is None else check_place(out)
-    write_atomically(page, evaluation_page(evaluation))
+    found = read_run(run)
+    page = found.report(None if out is None else check_place(out), level=level, threshold=threshold)
+    summary = summary_of(found, page, level=level, threshold=threshold)
     if as_json:
-        click.echo(json.dumps({**summary_of(folder, evaluation), "report": str(page)}))
+        click.echo(json.dumps(summary))
         return
     if not quiet:
-        click.echo(summary_text(evaluation))
+        click.echo("\n".join(summary["summary"]))
     click.echo(f"Report: {page}")

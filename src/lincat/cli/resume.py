@@ -31,24 +31,24 @@ def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
     import msgspec
 
     from lincat._arguments import fail
-    from lincat.runs.evaluate import EvaluationRun
     from lincat.runs.folder import RunFolder
+    from lincat.runs.loop import EvaluationRun
     from lincat.runs.sources import open_source
 
     folder = RunFolder.open(run)
     find_local_modules()
-    done = folder.result() if folder.finished else None
+    done = folder.answer if folder.finished else None
     remedy = "lincat report draws it again"
-    if done is not None and done["complete"] and steps is None:
+    if done is not None and done.complete and steps is None:
         raise fail("RUN", "a run that is not finished, or --steps to make it longer", run, remedy)
-    if done is not None and steps is not None and steps <= done["transitions"]:
-        raise fail("--steps", f"more than the {done['transitions']} of the run", steps, remedy)
+    if done is not None and steps is not None and steps <= done.transitions:
+        raise fail("--steps", f"more than the {done.transitions} of the run", steps, remedy)
     if steps is not None:
         longer = msgspec.structs.replace(folder.config, steps=steps)
         opened = open_source(longer)  # before anything is written
         folder.config = longer
         if done is not None:  # not any more, should this be interrupted too
-            folder.write_json(folder.result_file, {**done, "complete": False})
+            folder.answer = msgspec.structs.replace(done, complete=False)
         run_on = EvaluationRun(folder, opened)
     else:
         run_on = EvaluationRun(folder)

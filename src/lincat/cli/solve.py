@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import lincat
-from lincat.cli.options import below_option, level_option, output_options, spinner, terminal
+from lincat.cli.options import level_option, output_options, spinner, terminal, threshold_option
 
 if TYPE_CHECKING:
     from lincat import Grid, Problem, ReturnDistribution
@@ -36,7 +36,7 @@ _MOST_MASS_ROWS = 129
 @click.option("--low", type=float, help="First atom; by default low enough for all returns.")
 @click.option("--high", type=float, help="Last atom; by default high enough for all.")
 @level_option("Level of the quantiles and CVaR.", default=0.05)
-@below_option
+@threshold_option
 @output_options
 def solve(
     source: str,
@@ -45,7 +45,7 @@ def solve(
     low: float | None,
     high: float | None,
     level: float,
-    below: float | None,
+    threshold: float | None,
     as_json: bool,
     out: Path | None,
     force: bool,
@@ -72,7 +72,7 @@ def solve(
     grid = _grid(problem, intervals, low, high)
     folder = None if out is None else new_folder(out, "--out", force=force)
     with spinner(f"Solving {problem.process.n_states:,} states", quiet=quiet):
-        answer = _Answer(problem, grid, level, below)
+        answer = _Solution(problem, grid, level, threshold)
     if as_json:
         click.echo(json.dumps(answer.as_dict()))
     else:
@@ -106,7 +106,7 @@ def _grid(problem: Problem, intervals: int, low: float | None, high: float | Non
     )
 
 
-class _Answer:
+class _Solution:
     """The solution of one problem, ready to print and to write."""
 
     def __init__(self, problem: Problem, grid: Grid, level: float, threshold: float | None) -> None:

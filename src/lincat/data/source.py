@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from lincat.data.steps import ObservationSpace, Steps
 
@@ -28,6 +28,13 @@ class Source(Protocol):
     @property
     def skipped_rows(self) -> int:
         """How many bad rows were left out so far."""
+
+    @property
+    def starts(self) -> Any:
+        """A sample of the observations that episodes began with, once there are batches.
+
+        None where the steps themselves have to tell.
+        """
 
     def batches(self, *, skip: int = 0) -> Iterator[Steps]:
         """Yield the steps after the first ``skip``, in batches of some thousands.

@@ -50,6 +50,9 @@ class Steps:
         What the next state's return is multiplied by; the learner's gamma by default.
     weight : array of shape (n,), or None
         Importance ratios.
+    record : array of shape (n + 1, m), or None
+        Points that follow each other without a gap: ``observation`` is ``record[:-1]`` and
+        ``next_observation`` is ``record[1:]``, and features need not be made twice.
     """
 
     observation: Any
@@ -59,6 +62,7 @@ class Steps:
     truncated: BoolArray
     discount: FloatArray | None = None
     weight: FloatArray | None = None
+    record: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.reward)
@@ -66,10 +70,13 @@ class Steps:
     def __getitem__(self, part: slice) -> Steps:
         """Return a slice, without copying."""
         columns: list[Any] = [None if x is None else x[part] for x in self._columns()]
+        start, stop, stride = part.indices(len(self))
+        if self.record is not None and stride == 1 and start < stop:
+            columns.append(self.record[start : stop + 1])
         return Steps(*columns)
 
     def _columns(self) -> list[Any]:
-        return [getattr(self, field.name) for field in fields(self)]
+        return [getattr(self, field.name) for field in fields(self) if field.name != "record"]
 
 
 def joined(parts: Sequence[Steps]) -> Steps:

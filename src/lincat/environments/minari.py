@@ -113,7 +113,9 @@ class MinariSource:
         terminated = np.asarray(episode.terminations, bool)
         truncated = np.asarray(episode.truncations, bool).copy()
         truncated[-1] = True  # whatever the record says, the next row does not follow
-        return Steps(rows[:-1], reward, rows[1:], terminated, truncated & ~terminated)
+        record = rows if rows.ndim == 2 else None
+        columns = (rows[:-1], reward, rows[1:], terminated, truncated & ~terminated)
+        return Steps(*columns, record=record)
 
 
 def _opened(dataset_id: str) -> Any:

@@ -10,9 +10,9 @@ from lincat._files import write_atomically
 from lincat.paper.analysis import Rows, Table, all_tables
 from lincat.paper.checks import check_table
 from lincat.paper.figures import all_figures
+from lincat.paper.page import Section, as_html
 from lincat.paper.settings import BEYOND, PROVENANCE, Settings
 from lincat.report.figures import save_figure
-from lincat.report.page import Section, as_html
 from lincat.report.tables import as_csv, as_latex, as_markdown
 
 if TYPE_CHECKING:

@@ -1,8 +1,7 @@
 // How the figures did against fresh returns.
 
-const COVERAGE = /^coverage_?(\d+(?:\.\d+)?)$/;
-const coverageKeys = (row) => Object.keys(row).filter((key) => COVERAGE.test(key) && typeof row[key] === "number");
-const nominal = (key) => Number(key.match(COVERAGE)[1]) / 100;
+const coverageLevels = (checks) => [...new Set(checks.flatMap(({validation}) => validation.levels))].sort((a, b) => a - b);
+const covered = ({validation, group}, level) => group.coverage[validation.levels.indexOf(level)];
 
 // The histogram of where returns fell in their predicted distributions, with uniform = 1.
 function drawPit(host, heights, count) {
@@ -26,99 +25,102 @@ function drawPit(host, heights, count) {
 }
 
 // One line per nominal level: a tick where it should be, dots where it is.
-// entries: [{i, name, row}]; `current` is the one to bring out.
-function drawCoverage(host, entries, current) {
-  const keys = [...new Set(entries.flatMap(({row}) => coverageKeys(row)))].sort((a, b) => nominal(a) - nominal(b));
-  const row = Math.max(52, 20 + 9 * entries.length), height = 12 + row * keys.length + 42;
+// `current` is the check to bring out; without one all are.
+function drawCoverage(host, checks, current) {
+  const levels = coverageLevels(checks);
+  const row = Math.max(52, 20 + 9 * checks.length), height = 12 + row * levels.length + 42;
   const plot = frame(host, {
     height, left: 52, right: 18, top: 6, x: {low: 0, high: 1, title: "Share of returns inside the interval", format: (p) => showShare(p, 0), values: [0, 0.25, 0.5, 0.75, 1]},
     y: {low: 0, high: 1, hidden: true}, label: "Nominal against actual coverage of intervals",
   });
-  keys.forEach((key, line) => {
-    const level = nominal(key), middle = plot.top + row * (line + 0.5);
+  const middles = levels.map((_, line) => plot.top + row * (line + 0.5));
+  levels.forEach((level, line) => {
+    const middle = middles[line];
     plot.root.append(
       svg("line", {class: "grid", x1: plot.left, x2: plot.right, y1: middle, y2: middle}),
       svg("text", {class: "ridge-name", x: plot.left - 10, y: middle + 4, "text-anchor": "end"}, showLevel(level)),
       svg("line", {class: "nominal", x1: plot.x(level), x2: plot.x(level), y1: middle - row * 0.36, y2: middle + row * 0.36}));
-    const ordered = entries.filter(({row: scores}) => typeof scores[key] === "number");
-    ordered.forEach(({i, name, row: scores}, place) => {
-      const bright = name === current || current === null;
-      const y = middle + (ordered.length > 1 ? (place / (ordered.length - 1) - 0.5) * Math.min(row * 0.62, 9 * ordered.length) : 0);
-      const dot = svg("circle", {class: `dot ${bright ? marks(i) : "quiet"}`, cx: plot.x(scores[key]), cy: y, r: bright ? 5 : 3.5});
-      plot.root.append(dot);
-      if (name === current) plot.root.append(svg("text", {class: "value", x: plot.x(scores[key]) - 10, y: y + 4, "text-anchor": "end"}, showShare(scores[key], 0)));
+    checks.filter((check) => covered(check, level) !== undefined).forEach((check, place, {length}) => {
+      const bright = check === current || current === null, x = plot.x(covered(check, level));
+      const y = middle + (length > 1 ? (place / (length - 1) - 0.5) * Math.min(row * 0.62, 9 * length) : 0);
+      plot.root.append(svg("circle", {class: `dot ${bright ? marks(check.i) : "quiet"}`, cx: x, cy: y, r: bright ? 5 : 3.5}));
+      if (check === current) plot.root.append(svg("text", {class: "value", x: x - 10, y: y + 4, "text-anchor": "end"}, showShare(covered(check, level), 0)));
     });
   });
-  if (!keys.length) return;
-  const lines = keys.map((_, line) => plot.top + row * (line + 0.5));
+  if (!levels.length) return;
   const read = (event) => {
     const box = plot.root.getBoundingClientRect(), y = (event.clientY - box.top) * (plot.width / box.width);
-    const line = lines.reduce((best, middle, i) => Math.abs(middle - y) < Math.abs(lines[best] - y) ? i : best, 0);
-    showReadout(`${showLevel(nominal(keys[line]))} intervals held`, limited(entries.map(({i, name, row: scores}) => ({
-      series: current === null || name === current ? i : undefined, name, value: showShare(scores[keys[line]])}))), event.clientX, event.clientY);
+    const line = middles.reduce((best, middle, i) => Math.abs(middle - y) < Math.abs(middles[best] - y) ? i : best, 0);
+    showReadout(`${showLevel(levels[line])} intervals held`, limited(checks.map((check) => ({
+      series: current === null || check === current ? check.i : undefined, name: check.name, value: showShare(covered(check, levels[line]))}))), event.clientX, event.clientY);
   };
   host.onpointermove = host.onpointerdown = read;
   host.onpointerleave = hideReadout;
 }
 
-// Predicted and observed CDF of one group, with the band that the observed one is sure to.
-function drawCompared(host, {atoms, predicted, empirical, low, high}, exact, range) {
-  const ends = [Math.max(range[0], atoms[0]), Math.min(range[1], atoms[atoms.length - 1])];
-  const full = (values) => values.length < atoms.length ? [...values, 1] : values;
+// Predicted and observed CDF of one group, with the band that the observed one is sure to; an exact one has none.
+function drawCompared(host, {validation: {atoms, method}, group}, range) {
+  const {predicted_cdf: predicted, empirical_cdf: empirical, empirical_low: low, empirical_high: high} = group;
+  const ends = [Math.max(range[0], atoms[0]), Math.min(range[1], atoms[atoms.length - 1])], exact = method === "exact";
   const plot = frame(host, {
     height: 300, left: 50, x: {low: ends[0], high: ends[1], title: "Return"},
     y: {low: 0, high: 1, format: (p) => showShare(p, 0), count: 5}, label: "Predicted and observed chance of a return at most x",
   });
+  const corners = (values) => clipPoints(steps(atoms, values, plot), plot);
   const line = (values) => {
-    const points = clipPoints(steps(atoms, full(values), plot), plot);
+    const points = corners(values);
     return path([[plot.left, points[0][1]], ...points, [plot.right, points[points.length - 1][1]]]);
   };
-  if (low && high) {
-    const upper = clipPoints(steps(atoms, full(high), plot), plot), lower = clipPoints(steps(atoms, full(low), plot), plot);
-    plot.root.append(svg("path", {class: "band observed", d: path([...upper, ...lower.reverse()]) + "Z"}));
-  }
+  if (!exact) plot.root.append(svg("path", {class: "band observed", d: path([...corners(high), ...corners(low).reverse()]) + "Z"}));
   plot.root.append(svg("path", {class: "line observed", d: line(empirical)}), svg("path", {class: `line ${marks(0)}`, d: line(predicted)}));
   const shown = atoms.map((_, k) => k).filter((k) => atoms[k] >= ends[0] && atoms[k] <= ends[1]);
   crosshair(host, plot, shown.map((k) => atoms[k]), (at) => {
-    const k = shown[at], band = low && high ? ` (${showShare(full(low)[k])} – ${showShare(full(high)[k])})` : "";
+    const k = shown[at], band = exact ? "" : ` (${showShare(low[k])} – ${showShare(high[k])})`;
     return {
       head: `Return at most ${showNumber(atoms[k], range)}`,
-      rows: [{series: 0, name: "predicted", value: showShare(full(predicted)[k])}, {name: exact ? "exact" : "observed", value: showShare(full(empirical)[k]) + band}],
+      rows: [{series: 0, name: "predicted", value: showShare(predicted[k])}, {name: exact ? "exact" : "observed", value: showShare(empirical[k]) + band}],
     };
   });
 }
 
-// Headings of scores, in the order of the table; others follow under their own names.
-const SCORES = {
-  run: "Run", group: "Group", states: "States", n_states: "States", returns: "Returns", n_returns: "Returns",
-  mean_error: "Error of the mean", w1: "W1 distance", w1_states: "W1 per state", cramer: "Cramér distance",
-  crps: "CRPS", skill: "Skill",
-};
-const LATER = {cvar_predicted: "Mean of the worst, predicted", cvar_realised: "Mean of the worst, realised"};
+// The table of scores, a line for each column: its heading ("{tail}" is the level of CVaR), the score of the
+// group, and how it is written. What the group holds as score_se or score_noise stands below it.
+const SCORES = [
+  ["States", "n_states", showPlain],
+  ["Returns", "n_returns", showPlain],
+  ["Error of the mean", "mean_error", showPlain],
+  ["W1 distance", "w1", showPlain],
+  ["W1 per state", "w1_states", showPlain],
+  ["CRPS", "crps", showPlain],
+  ["Skill", "skill", showPlain],
+  ["Mean of the worst {tail}, predicted", "cvar_predicted", showPlain],
+  ["Mean of the worst {tail}, realised", "cvar_realised", showPlain],
+  ["Below the {tail} quantile", "below_tail", showShare],
+  ["Below it as reported", "below_quantile", showShare],
+];
 
 // "± 0.01" below a score, or what chance alone would make of it.
-function aside(row, key) {
-  if (typeof row[`${key}_se`] === "number") return `± ${isShare(key) ? showShare(row[`${key}_se`]) : showPlain(row[`${key}_se`], 2)}`;
-  return typeof row[`${key}_noise`] === "number" && row[`${key}_noise`] > 0 ? `noise ${showPlain(row[`${key}_noise`], 2)}` : null;
+function aside(error, noise, text) {
+  if (typeof error === "number") return `± ${text === showShare ? showShare(error) : showPlain(error, 2)}`;
+  return typeof noise === "number" && noise > 0 ? `noise ${showPlain(noise, 2)}` : null;
 }
 
-const isShare = (key) => COVERAGE.test(key) || key === "below_tail";
-
-function scoreTable(host, rows, tail) {
-  const all = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const said = all.filter((key) => rows.some((row) => ["number", "string"].includes(typeof row[key]))
-    && !/_(se|noise)$/.test(key) && key !== "crps_climatology");
-  const known = Object.keys(SCORES);
-  const keys = [...known.filter((key) => said.includes(key)), ...said.filter((key) => !known.includes(key))];
-  const heading = (key) => SCORES[key] || LATER[key] || (COVERAGE.test(key) ? `In ${showLevel(nominal(key))} intervals`
-    : key === "below_tail" ? `Below the ${tail ? showLevel(tail) : "tail"} quantile` : key.replaceAll("_", " "));
-  const side = (key) => (rows.some((row) => typeof row[key] === "number") ? "number" : null);
-  const text = (row, key) => (isShare(key) && typeof row[key] === "number" ? showShare(row[key]) : showPlain(row[key]));
-  const cell = (row, key) => {
-    const below = typeof row[key] === "number" ? aside(row, key) : null;
-    return tag("td", {class: side(key)}, text(row, key), below ? tag("small", {}, below) : null);
+function scoreTable(host, checks) {
+  const tails = [...new Set(checks.map(({validation}) => validation.tail))];
+  const tail = tails.map(showLevel).join(" / ");
+  const scores = SCORES.filter(([, key]) => checks.some(({group}) => group[key] !== null)).map(([heading, key, text]) => ({
+    heading: heading.replace("{tail}", tail), text, value: ({group}) => group[key], below: ({group}) => aside(group[`${key}_se`], group[`${key}_noise`], text)}));
+  const coverage = coverageLevels(checks).map((level) => ({
+    heading: `In ${showLevel(level)} intervals`, text: showShare, value: (check) => covered(check, level),
+    below: ({validation, group}) => aside(group.coverage_se[validation.levels.indexOf(level)], null, showShare)}));
+  const cell = ({value, text, below}, check) => {
+    const found = value(check) ?? null, under = found === null ? null : below(check);
+    return tag("td", {class: "number"}, text(found), under ? tag("small", {}, under) : null);
   };
+  const columns = [...scores, ...coverage], named = checks[0].run !== null;
   host.replaceChildren(
-    tag("thead", {}, tag("tr", {}, keys.map((key) => tag("th", {scope: "col", class: side(key)}, heading(key))))),
-    tag("tbody", {}, rows.map((row) => tag("tr", {}, keys.map((key, at) => at ? cell(row, key) : tag("th", {scope: "row"}, text(row, key)))))));
+    tag("thead", {}, tag("tr", {}, named ? tag("th", {scope: "col"}, "Run") : null, tag("th", {scope: "col"}, "Group"),
+      columns.map(({heading}) => tag("th", {scope: "col", class: "number"}, heading)))),
+    tag("tbody", {}, checks.map((check) => tag("tr", {}, named ? tag("th", {scope: "row"}, check.run) : null,
+      tag(named ? "td" : "th", {scope: named ? null : "row"}, check.group.group), columns.map((column) => cell(column, check))))));
 }

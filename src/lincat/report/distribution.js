@@ -5,9 +5,25 @@
 const LEVEL_TOLERANCE = 1e-12; // F >= u is tested to this much
 const ATOM_TOLERANCE = 1e-9; // of the spacing: a number so near to an atom counts as that atom
 
-function makeDistribution(grid, cdf, mean) {
-  const F = Float64Array.from([...cdf, 1]);
-  return {low: grid.low, high: grid.high, K: F.length - 1, spacing: (grid.high - grid.low) / (F.length - 1), F, mean};
+// From CDF values as learned, at the first K atoms: their own mean, and for everything else the nearest
+// proper distribution.
+function makeDistribution({low, high, intervals: K}, cdf) {
+  const spacing = (high - low) / K;
+  return {low, high, K, spacing, F: Float64Array.from([...proper(cdf), 1]), mean: low + spacing * cdf.reduce((sum, F) => sum + (1 - F), 0)};
+}
+
+// The L2-nearest values that increase within [0, 1]: neighbours that fall are averaged, and the ends cut.
+function proper(cdf) {
+  const blocks = [];
+  for (const value of cdf) {
+    let block = {sum: value, n: 1};
+    while (blocks.length && blocks[blocks.length - 1].sum / blocks[blocks.length - 1].n > block.sum / block.n) {
+      const before = blocks.pop();
+      block = {sum: before.sum + block.sum, n: before.n + block.n};
+    }
+    blocks.push(block);
+  }
+  return blocks.flatMap(({sum, n}) => Array(n).fill(Math.min(Math.max(sum / n, 0), 1)));
 }
 
 function atom(distribution, k) {

@@ -8,7 +8,15 @@ import numpy as np
 
 from lincat.core.distribution import ReturnDistribution
 
-__all__ = ["show_given", "show_level", "show_number", "show_share", "visible_range"]
+__all__ = [
+    "show_count",
+    "show_given",
+    "show_level",
+    "show_number",
+    "show_seconds",
+    "show_share",
+    "visible_range",
+]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGE, _SMALL = 1e7, 1e-3  # beyond these a power of ten reads better than its digits
@@ -75,6 +83,22 @@ def show_given(value: float) -> str:
 def show_level(level: float) -> str:
     """Return a level as it was chosen: ``show_level(0.05)`` is "5 %"."""
     return f"{100.0 * level:.6g} %"
+
+
+def show_seconds(seconds: float) -> str:
+    """Return a duration: ``show_seconds(90.0)`` is "90 s"."""
+    if seconds < 120.0:
+        return f"{seconds:.2g} s" if seconds < 10.0 else f"{seconds:.0f} s"
+    minutes = seconds / 60.0
+    return f"{minutes:.0f} min" if minutes < 120.0 else f"{minutes / 60.0:.1f} h"
+
+
+def show_count(n: float) -> str:
+    """Return a large number to three digits: ``show_count(2.5e6)`` is "2.5 million"."""
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if n >= size:
+            return f"{n / size:.3g} {word}"
+    return f"{float(f'{n:.3g}'):,.0f}"
 
 
 def visible_range(*distributions: ReturnDistribution) -> tuple[float, float]:

@@ -1,23 +1,37 @@
-// The page's controls, and what they redraw. Evaluations have one distribution per state: states are the
-// series. Comparisons have one distribution per run for each state: runs are the series, states the facets.
+// The page's controls, and what they redraw. The data are answers (inference/answer.py) as they are in
+// result.json. Of one answer the states are the series; of several answers the runs are the series, and the
+// states the facets.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
-const distributions = data.distributions.map((facet) => facet.map((distribution) => makeDistribution(distribution, distribution.cdf, distribution.mean)));
+const {answers, runs} = data, several = runs.length > 0, states = answers[0].state_names;
+const facets = several ? states : [""];
+const series = several ? runs.map((name, i) => ({name, note: [answers[i].source, answers[i].learner].filter(Boolean).join(", ")})) : states.map((name) => ({name, note: ""}));
+// The answer that a series belongs to, and the number of its state there.
+const placed = (facet, i) => (several ? {answer: answers[i], state: facet} : {answer: answers[0], state: i});
+const distributions = facets.map((_, facet) => series.map((_, i) => {
+  const {answer, state} = placed(facet, i);
+  return makeDistribution(answer.grid, answer.cdf[state]);
+}));
+// Every group of states that was checked: {i: colour, run, name, validation, group}.
+const checks = answers.flatMap(({validation}, run) => (validation ? validation.groups.map((group) => ({
+  i: several ? run : 0, run: several ? runs[run] : null, name: several ? `${runs[run]}, ${group.group}` : group.group, validation, group})) : []));
 const app = {
   chosen: new Set(data.chosen),
   facet: 0,
   level: data.level,
   threshold: data.threshold,
   focus: null,
-  group: data.validation && data.validation.rows.length ? String(data.validation.rows[0].group) : null,
+  check: 0,
   order: {key: null, down: false},
 };
 const show = (x) => showNumber(x, data.range);
 
 function items(facet = app.facet) {
-  return data.series.map(({name, note}, i) => ({i, name, note, distribution: distributions[facet][i], bands: data.distributions[facet][i].bands}))
-    .filter(({i}) => app.chosen.has(i));
+  return series.map(({name, note}, i) => {
+    const {answer: {bands}, state} = placed(facet, i);
+    return {i, name, note, distribution: distributions[facet][i], bands: bands && {low: bands.low[state], high: bands.high[state]}};
+  }).filter(({i}) => app.chosen.has(i));
 }
 
 // ---- the table of risks ----
@@ -37,7 +51,7 @@ function columns() {
 }
 
 function renderTable() {
-  const parts = columns(), several = distributions.length > 1;
+  const parts = columns();
   const rows = distributions.flatMap((_, facet) => items(facet).map((item) => ({
     ...item, facet, values: Object.fromEntries(parts.map(([key, , measure]) => [key, measure(item.distribution)]))})));
   const {key: by, down} = app.order;
@@ -53,13 +67,13 @@ function renderTable() {
       parts.map(([key, text]) => head(key, text, "number")))),
     tag("tbody", {}, rows.map((row, at) => tag("tr", {
       "data-series": row.i, "data-name": row.name, class: several && by === null && at && rows[at - 1].facet !== row.facet ? "apart" : null},
-      several ? tag("td", {}, data.facets[row.facet]) : null,
+      several ? tag("td", {}, facets[row.facet]) : null,
       tag("th", {scope: "row"}, tag("span", {class: "name"}, swatch(row.i), row.name, row.note ? tag("small", {}, row.note) : null)),
       parts.map(([key, , , text]) => tag("td", {class: "number", "data-key": key, "data-value": row.values[key] === null ? "" : String(row.values[key])}, text(row.values[key])))))));
   if (!rows.length) byId("risk").replaceChildren(tag("tbody", {}, tag("tr", {}, tag("td", {class: "empty"}, nothing()))));
 }
 
-const nothing = () => `Choose at least one ${distributions.length > 1 ? "run" : "state"} above.`;
+const nothing = () => `Choose at least one ${several ? "run" : "state"} above.`;
 
 // ---- charts ----
 
@@ -68,57 +82,51 @@ function renderDistributions() {
   for (const id of ["ridges", "cdf"]) if (!chosen.length) byId(id).replaceChildren(tag("p", {class: "empty"}, nothing()));
   if (!chosen.length) return;
   const read = (i) => columns().map(([, name, measure, text]) => ({name, value: text(measure(distributions[app.facet][i]))}))
-    .concat(data.series[i].note ? [{name: data.series[i].note, value: ""}] : []);
+    .concat(series[i].note ? [{name: series[i].note, value: ""}] : []);
   const {range} = data, {level, threshold} = app;
   drawRidges(byId("ridges"), chosen, {range, level, threshold, read});
   // More than three bands hide each other: then it is the first, or the one in focus.
   drawCdf(byId("cdf"), chosen, {range, level, threshold, banded: ({i}) => chosen.length <= 3 || i === chosen[0].i});
 }
 
+// A curve stands under the level that it was recorded at, which the slider cannot change.
+const recorded = [...new Set(answers.flatMap(({curves}) => (curves ? [curves.level] : [])))].sort((a, b) => a - b);
+
 function renderCurves() {
-  if (!data.curves) return;
-  const lines = (key) => items().filter(({i}) => data.curves[app.facet][i]).map(({i, name}) => ({i, name, xs: data.curves[app.facet][i].transitions, ys: data.curves[app.facet][i][key]}));
-  drawCurves(byId("curve-mean"), lines("mean"), {title: "Mean"});
-  drawCurves(byId("curve-cvar"), lines("cvar"), {title: `Mean of the worst ${showLevel(data.level)}`});
+  if (!recorded.length) return;
+  const lines = (key, levels) => items().flatMap(({i, name}) => {
+    const {answer: {curves, state_names: names}, state} = placed(app.facet, i);
+    const at = curves && levels.includes(curves.level) ? curves.state_names.indexOf(names[state]) : -1;
+    return at < 0 ? [] : [{i, name, xs: curves.transitions, ys: curves[key][at]}];
+  });
+  drawCurves(byId("curve-mean"), lines("mean", recorded), {title: "Mean"});
+  recorded.forEach((level, k) => drawCurves(byId(`curve-cvar-${k}`), lines("cvar", [level]), {title: `Mean of the worst ${showLevel(level)}`}));
 }
 
 // Neither the states nor the level change these.
-function renderTicks() {
-  if (!data.ticks) return;
-  const {transitions, masses, step_size: sizes} = data.ticks;
-  if (byId("curve-mass")) {
-    drawCurves(byId("curve-mass"), masses.map(({name, values}, i) => ({i, name, xs: transitions, ys: values})),
-      {title: "Mass", zero: true, format: (p) => (p === 0 ? "0 %" : `${showPlain(100 * p, 2)} %`)});
-  }
-  if (byId("curve-step")) drawCurves(byId("curve-step"), [{i: 0, name: "step size", xs: transitions, ys: sizes}], {title: "Step size", zero: true});
+function renderMasses() {
+  if (!byId("curve-mass")) return;
+  const {transitions: xs, clipped, negative_mass: negative} = answers[0].curves;
+  const lines = [{name: "clipped mass", ys: clipped}, {name: "negative mass", ys: negative}].filter(({ys}) => Math.max(...ys) > 1e-9);
+  drawCurves(byId("curve-mass"), lines.map((line, i) => ({i, xs, ...line})),
+    {title: "Mass", zero: true, format: (p) => (p === 0 ? "0 %" : `${showPlain(100 * p, 2)} %`)});
 }
 
 function renderCalibration() {
-  const {validation} = data;
-  if (!validation) return;
-  scoreTable(byId("scores"), validation.rows, validation.tail);
-  if (byId("coverage")) {
-    const runs = [...new Set(validation.rows.map(({run}) => run))];
-    drawCoverage(byId("coverage"), validation.rows.map((row) => ({
-      i: row.run === undefined ? 0 : runs.indexOf(row.run), name: row.run === undefined ? String(row.group) : `${row.run}, ${row.group}`, row})),
-    validation.rows[0].run === undefined ? app.group : null);
-  }
-  const current = validation.rows.find(({group}) => String(group) === app.group) || {};
-  const either = (id, found, draw) => {
-    if (!byId(id)) return;
-    if (found) draw(byId(id));
-    else byId(id).replaceChildren(tag("p", {class: "empty"}, "Not recorded for this group."));
-  };
-  const {pit = {}, comparison = {}} = validation;
-  either("pit", pit[app.group], (host) => drawPit(host, pit[app.group], current.returns ?? current.n_returns));
-  either("compared", comparison[app.group], (host) => drawCompared(host, comparison[app.group], validation.exact, data.range));
+  if (!checks.length) return;
+  scoreTable(byId("scores"), checks);
+  const current = several ? null : checks[app.check];
+  drawCoverage(byId("coverage"), checks, current);
+  if (!current) return;
+  drawPit(byId("pit"), current.group.pit, current.group.n_returns);
+  drawCompared(byId("compared"), current, data.range);
 }
 
 // ---- controls ----
 
 function render() {
   for (const place of document.querySelectorAll("[data-text=level]")) place.textContent = showLevel(app.level);
-  for (const place of document.querySelectorAll("[data-text=facet]")) place.textContent = data.facets[app.facet];
+  for (const place of document.querySelectorAll("[data-text=facet]")) place.textContent = facets[app.facet];
   for (const place of document.querySelectorAll("[data-text=threshold]")) place.textContent = app.threshold === null ? "" : `a return of ${showGiven(app.threshold)}`;
   const slider = byId("level");
   slider.setAttribute("aria-valuetext", showLevel(app.level));
@@ -152,19 +160,19 @@ function chips(host, type, entries, picked, change) {
 }
 
 function setUp() {
-  chips(byId("chips"), "checkbox", data.series, (i) => app.chosen.has(i), (i, on) => {
+  chips(byId("chips"), "checkbox", series, (i) => app.chosen.has(i), (i, on) => {
     if (on) app.chosen.add(i);
     else app.chosen.delete(i);
     render();
   });
   const every = (on) => () => {
-    app.chosen = new Set(on ? data.series.keys() : []);
+    app.chosen = new Set(on ? series.keys() : []);
     for (const box of byId("chips").querySelectorAll("input")) box.checked = on;
     render();
   };
   byId("all").addEventListener("click", every(true));
   byId("none").addEventListener("click", every(false));
-  if (byId("facets")) chips(byId("facets"), "radio", data.facets.map((name) => ({name})), (i) => i === 0, (i) => { app.facet = i; render(); });
+  if (byId("facets")) chips(byId("facets"), "radio", facets.map((name) => ({name})), (i) => i === 0, (i) => { app.facet = i; render(); });
   const slider = byId("level"), threshold = byId("threshold");
   slider.value = 100 * app.level;
   slider.addEventListener("input", () => { app.level = Number(slider.value) / 100; soon(render); });
@@ -173,19 +181,14 @@ function setUp() {
     app.threshold = threshold.value.trim() === "" || !Number.isFinite(threshold.valueAsNumber) ? null : threshold.valueAsNumber;
     soon(render);
   });
-  if (byId("groups")) {
-    chips(byId("groups"), "radio", data.validation.rows.map(({group}) => ({name: String(group)})), (i) => i === 0, (i) => {
-      app.group = String(data.validation.rows[i].group);
-      renderCalibration();
-    });
-  }
+  if (byId("groups")) chips(byId("groups"), "radio", checks, (i) => i === 0, (i) => { app.check = i; renderCalibration(); });
   document.addEventListener("pointerover", (event) => {
     const part = event.target.closest && event.target.closest("[data-series]");
     bringOut(part && app.chosen.has(Number(part.dataset.series)) ? Number(part.dataset.series) : null);
   });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideReadout(); });
   document.body.append(readout);
-  const everything = () => { render(); renderTicks(); renderCalibration(); };
+  const everything = () => { render(); renderMasses(); renderCalibration(); };
   let width = 0;
   new ResizeObserver(() => {
     if (document.documentElement.clientWidth === width) return;

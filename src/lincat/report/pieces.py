@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 
+from lincat.inference.answer import Answer, Validation
 from lincat.report.numbers import show_level
-from lincat.report.sentences import coverage_levels
 from lincat.report.shell import figure, legend, prose, section
 
 __all__ = [
@@ -24,6 +23,7 @@ __all__ = [
 ]
 
 _MOST_STATES = 24
+_VISIBLE_MASS = 1e-9  # below is rounding; page.js has the same
 _LEVEL = '<span data-text="level"></span>'
 
 
@@ -108,42 +108,41 @@ def distributions_sections(series: str, *, static: str, confidence: float | None
     return [ridges, cdf, table]
 
 
-def learning_curves(data: Mapping[str, Any], level: float) -> str:
-    """Return the places of the curves that there are rows for."""
-    places = []
-    if data.get("curves"):
-        places.append(figure("curve-mean", heading="Mean"))
-        places.append(figure("curve-cvar", heading=f"Mean of the worst {100 * level:g} %"))
-    ticks = data.get("ticks")
-    if ticks and ticks["masses"]:
-        names = " and ".join(m["name"] for m in ticks["masses"])
-        places.append(figure("curve-mass", heading=names.capitalize()))
-    if ticks and ticks["step_size"]:
-        places.append(figure("curve-step", heading="Step size"))
-    if not places:
+def learning_curves(answers: Sequence[Answer], level: float) -> str:
+    """Return the places of the curves that were recorded, each under the level of its record."""
+    curves = [answer.curves for answer in answers if answer.curves is not None]
+    if not curves:
         return ""
+    levels = sorted({one.level for one in curves})
+    places = [figure("curve-mean", heading="Mean")]
+    places += [
+        figure(f"curve-cvar-{i}", heading=f"Mean of the worst {show_level(recorded)}")
+        for i, recorded in enumerate(levels)
+    ]
+    if len(answers) == 1:
+        (own,) = curves
+        masses = {"clipped mass": own.clipped, "negative mass": own.negative_mass}
+        names = [name for name, column in masses.items() if max(column) > _VISIBLE_MASS]
+        if names:
+            places.append(figure("curve-mass", heading=" and ".join(names).capitalize()))
+    note = "A curve that still moves at its right end asks for more data, or other steps."
+    if levels != [level]:
+        note += " Curves stay at the level that they were recorded at."
     return section(
         "Learning curves",
         f'<div class="grids">{"".join(places)}</div>',
-        note="A curve that still moves at its right end asks for more data, or other steps.",
+        note=note,
         name="curves-section",
     )
 
 
-def calibration(shown: Mapping[str, Any] | None, validation: Mapping[str, Any]) -> str:
-    """Return the places of the calibration charts and the table of scores."""
-    kind = str(validation.get("kind") or "fresh returns")
-    if shown is None:
-        return section("Calibration", note="The validation left no scores.", name="calibration")
-    rows, parts = shown["rows"], []
-    pooled, skilled = "run" in rows[0], any(row.get("skill") is not None for row in rows)
-    if len(rows) > 1 and not pooled and (shown["pit"] or shown["comparison"]):
-        parts.append(
-            '<fieldset><div class="picker"><legend>Group</legend></div>'
-            '<div class="chips" id="groups"></div></fieldset>'
-        )
-    charts = []
-    if shown.get("pit"):
+def calibration(validations: Sequence[Validation], several: bool) -> str:
+    """Return the places of the calibration charts and of the table of scores."""
+    if not validations:
+        return ""
+    first, parts, charts = validations[0], [], []
+    n_groups = sum(len(validation.groups) for validation in validations)
+    if not several:
         charts.append(
             figure(
                 "pit",
@@ -152,42 +151,41 @@ def calibration(shown: Mapping[str, Any] | None, validation: Mapping[str, Any]) 
                 "high or too low. Grey: the scatter of a calibrated distribution.",
             )
         )
-    if any(coverage_levels(row) for row in rows):
-        dots = "One dot per group and run." if pooled else "Grey dots: the other groups."
-        charts.append(
-            figure(
-                "coverage",
-                heading="Coverage of intervals",
-                below="The upright line is where the dots should be."
-                + (f" {dots}" if len(rows) > 1 else ""),
-                keys=False,
+        if n_groups > 1:
+            parts.append(
+                '<fieldset><div class="picker"><legend>Group</legend></div>'
+                '<div class="chips" id="groups"></div></fieldset>'
             )
+    dots = "One dot per group and run." if several else "Grey dots: the other groups."
+    charts.append(
+        figure(
+            "coverage",
+            heading="Coverage of intervals",
+            below="The upright line is where the dots should be."
+            + (f" {dots}" if n_groups > 1 else ""),
+            keys=False,
         )
-    if charts:
-        parts.append(f'<div class="grids">{"".join(charts)}</div>')
-    if shown.get("comparison"):
-        truth = "exact" if shown.get("exact") else "observed"
-        sure = show_level(float(validation.get("confidence") or 0.95))
-        first = next(iter(shown["comparison"].values()))
-        entries = [("blue", "predicted"), ("grey", truth)]
-        if first.get("low") is not None and first.get("high") is not None:
+    )
+    parts.append(f'<div class="grids">{"".join(charts)}</div>')
+    if not several:
+        truth, entries = "exact", [("blue", "predicted"), ("grey", "exact")]
+        if first.method != "exact":
+            sure = show_level(first.confidence)
+            truth, entries[1] = "observed", ("grey", "observed")
             entries.append(("greyfill", f"where it can lie by chance, {sure} (DKW)"))
-        parts.append(f"<div><h3>Predicted and {truth} chance to end at or below</h3>")
-        parts.append(
-            legend(*entries) + figure("compared", label=f"Predicted and {truth}") + "</div>"
-        )
+        chart = figure("compared", label=f"Predicted and {truth}")
+        heading = f"Predicted and {truth} chance to end at or below"
+        parts.append(f"<div><h3>{heading}</h3>{legend(*entries)}{chart}</div>")
     parts.append(
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of scores">'
         '<table id="scores"></table></div>'
     )
-    return section(
-        "Can these figures be trusted?",
-        *parts,
-        note=f"Checked against {escape(kind)}. W1 and CRPS are in units of the return; less is "
-        "better."
-        + (" Skill is the part of the CRPS that telling states apart saves." if skilled else ""),
-        name="calibration",
-    )
+    described = "; ".join(dict.fromkeys(validation.description for validation in validations))
+    note = f"Checked against {escape(described)}. "
+    note += "W1 and CRPS are in units of the return; less is better."
+    if any(group.skill is not None for one in validations for group in one.groups):
+        note += " Skill is the part of the CRPS that telling states apart saves."
+    return section("Can these figures be trusted?", *parts, note=note, name="calibration")
 
 
 def configuration(config_text: str, command: str, versions: Mapping[str, str]) -> str:

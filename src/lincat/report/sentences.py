@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from lincat._arguments import check_levels, check_number
 from lincat.core.distribution import ReturnDistribution
+from lincat.inference.answer import Validation
 from lincat.report.numbers import show_given, show_level, show_number, show_share, visible_range
 
 __all__ = [
     "comparison_sentence",
-    "coverage_levels",
     "one_run_in",
-    "overall",
     "place",
     "summary_sentence",
     "threshold_sentence",
     "trust_sentence",
 ]
 
-_COVERAGE = re.compile(r"coverage_?(\d+(?:\.\d+)?)")
 _ONE_IN = {
     2: "two",
     3: "three",
@@ -113,7 +109,7 @@ def threshold_sentence(
 
 
 def trust_sentence(
-    validation: Mapping[str, Any] | None, *, width: float, confidence: float | None = None
+    validation: Validation | None, *, width: float, confidence: float | None = None
 ) -> str:
     """Return how far the figures can be trusted: what they were checked against, or that not.
 
@@ -121,37 +117,34 @@ def trust_sentence(
 
     Examples
     --------
+    >>> from lincat import Grid, ReturnDistribution, validate
     >>> from lincat.report.sentences import trust_sentence
-    >>> row = {"group": "all", "returns": 10_000, "coverage80": 0.79}
-    >>> trust_sentence({"kind": "10,000 rollouts", "rows": [row]}, width=4.0)
-    'Checked against 10,000 rollouts: 80 % intervals held 79 % of them.'
+    >>> coin = ReturnDistribution([[0.5]] * 4, Grid(0.0, 1.0, intervals=1))
+    >>> found = validate(coin, [0.0, 1.0, 1.0, 0.0], description="4 rollouts")
+    >>> trust_sentence(found, width=4.0)
+    'Checked against 4 rollouts: 80 % intervals held 80 % of them.'
     """
-    parts = []
-    total = overall(validation["rows"]) if validation is not None else {}
-    if validation is not None and total:
-        kind = str(validation.get("kind") or "fresh returns")
-        if kind.split()[0].lower() in ("exact", "last"):
-            kind = f"the {kind}"
-        levels = coverage_levels(total)
-        w1 = total.get("w1_states", total.get("w1"))
-        if levels and not (w1 is not None and "exact" in kind.lower()):
-            key, nominal = min(levels.items(), key=lambda item: abs(item[1] - 0.8))
-            verdict = f"{show_level(nominal)} intervals held {show_share(total[key])} of them"
-            if abs(total[key] - nominal) > max(0.0501, 2.0 * total.get(f"{key}_se", 0.0)):
-                verdict += f", so these are too {'narrow' if total[key] < nominal else 'wide'}"
-        elif w1 is not None:
-            share = show_share(w1 / width)
-            verdict = f"the distributions are off by {share} of the grid's width (W1)"
-        else:
-            verdict = "see the scores below"
-        parts.append(f"Checked against {kind}: {verdict}.")
+    if validation is None:
+        checked = "These figures were not checked against fresh returns; --validate does that."
     else:
-        parts.append("These figures were not checked against fresh returns; --validate does that.")
-    if confidence is not None:
-        parts.append(
-            f"Bands show sampling error at {show_level(confidence)}, not that of features or grid."
-        )
-    return " ".join(parts)
+        checked = f"Checked against {validation.description}: {_verdict(validation, width)}."
+    if confidence is None:
+        return checked
+    level = show_level(confidence)
+    return f"{checked} Bands show sampling error at {level}, not that of features or grid."
+
+
+def _verdict(validation: Validation, width: float) -> str:
+    total = validation.groups[0]
+    if validation.method == "exact" or not validation.levels:
+        w1 = total.w1 if total.w1_states is None else total.w1_states
+        return f"the distributions are off by {show_share(w1 / width)} of the grid's width (W1)"
+    coverage = zip(validation.levels, total.coverage, total.coverage_se, strict=True)
+    level, held, se = min(coverage, key=lambda one: abs(one[0] - 0.8))
+    verdict = f"{show_level(level)} intervals held {show_share(held)} of them"
+    if abs(held - level) > max(0.0501, 2.0 * (se or 0.0)):
+        verdict += f", so these are too {'narrow' if held < level else 'wide'}"
+    return verdict
 
 
 def comparison_sentence(
@@ -213,31 +206,3 @@ def place(name: str) -> str:
     if name == "start":
         return "the start state"
     return name if "state" in name.lower() else f"state {name}"
-
-
-def coverage_levels(row: Mapping[str, Any]) -> dict[str, float]:
-    """Return the keys of a row of scores that hold the coverage of intervals, and their levels."""
-    matches = {key: _COVERAGE.fullmatch(key) for key in row if row[key] is not None}
-    return {key: float(match[1]) / 100.0 for key, match in matches.items() if match}
-
-
-def overall(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Return the scores of all groups together: the row called "all", or means by returns."""
-    for row in rows:
-        if str(row.get("group", "")).lower() in ("all", "all states", "overall"):
-            return {key: float(v) for key, v in row.items() if _is_number(v)}
-    shared = set.intersection(*({k for k in r if _is_number(r[k])} for r in rows)) if rows else ()
-    weights = np.array([float(row.get("returns") or row.get("n_returns") or 1.0) for row in rows])
-    return {
-        key: float(np.average([row[key] for row in rows], weights=weights))
-        for key in shared
-        if key not in ("states", "returns", "n_states", "n_returns")
-    }
-
-
-def _is_number(value: Any) -> bool:
-    return (
-        isinstance(value, int | float | np.number)
-        and not isinstance(value, bool)
-        and math.isfinite(value)
-    )

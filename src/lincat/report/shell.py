@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
-from typing import Any
 
-import numpy as np
+import msgspec
 
 from lincat._version import __version__
 
@@ -26,7 +23,7 @@ _ICON = (
 )
 
 
-def interactive_page(title: str, body: str, data: Mapping[str, Any]) -> str:
+def interactive_page(title: str, body: str, data: msgspec.Struct) -> str:
     """Return a page that draws ``data`` by itself and can reach nothing else.
 
     ``body`` is HTML with the user's texts escaped; ``data`` goes in as JSON.
@@ -43,8 +40,7 @@ def interactive_page(title: str, body: str, data: Mapping[str, Any]) -> str:
         ]
     )
     # In JSON a "<" only stands within texts; written as a code it cannot end the script.
-    values = json.dumps(_plain(data), allow_nan=False, separators=(",", ":"))
-    values = values.replace("<", "\\u003c")
+    values = msgspec.json.encode(data).decode().replace("<", "\\u003c")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -133,16 +129,3 @@ def _read(name: str) -> str:
 def _hash(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
     return f"'sha256-{digest}'"
-
-
-def _plain(value: Any) -> Any:
-    """Arrays as lists, and what is not a finite number as null: JSON has no other."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)

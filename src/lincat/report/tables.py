@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "as_csv",
     "as_latex",
     "as_markdown",
+    "html_table",
     "mass_rows",
     "rich_table",
     "sparkline",
@@ -34,11 +36,13 @@ def summary_rows(
     *,
     level: float = 0.05,
     threshold: float | None = None,
+    negative: bool = True,
 ) -> list[dict[str, Any]]:
-    """Return one row per state: mean, standard deviation, quantiles, CVaR, chance of ruin.
+    """Return a row per state: mean, standard deviation, quantiles, CVaR, chance below a threshold.
 
     The mean is that of the distribution as it is; where distributions are signed, everything else
-    is of the nearest proper distribution, and a column says how much negative mass there is.
+    is of the nearest proper distribution, and a column says how much negative mass there is, unless
+    ``negative`` leaves it out.
     """
     proper = dist.proper()
     columns: dict[str, FloatArray] = {
@@ -51,7 +55,7 @@ def summary_rows(
     }
     if threshold is not None:
         columns[f"P(G<{threshold:g})"] = proper.probability_below(threshold)
-    if dist.negative_mass.max() > 1e-9:
+    if negative and dist.negative_mass.max() > 1e-9:
         columns["negative"] = dist.negative_mass
     return [
         {"state": name, **{key: float(values[i]) for key, values in columns.items()}}
@@ -89,11 +93,20 @@ def rich_table(rows: Sequence[dict[str, Any]], *, zero_below: float = 0.0) -> Ta
     return table
 
 
-def as_cells(rows: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return the side that each column is set to, and the cells of each row as text."""
-    return [_side(rows, key) for key in rows[0]], [
-        [_show(value) for value in row.values()] for row in rows
-    ]
+def html_table(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as an HTML table, numbers to the right."""
+    sides = [_side(rows, key) for key in rows[0]]
+
+    def line(tag: str, texts: Sequence[str]) -> str:
+        inner = (
+            f'<{tag} class="{side}">{escape(text)}</{tag}>'
+            for side, text in zip(sides, texts, strict=True)
+        )
+        return f"<tr>{''.join(inner)}</tr>"
+
+    body = "".join(line("td", [_show(x) for x in row.values()]) for row in rows)
+    head = line("th", list(rows[0]))
+    return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
 def as_markdown(rows: Sequence[dict[str, Any]]) -> str:

@@ -100,7 +100,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     validate: _Count = 0
     # Level of quantiles and CVaR.
     level: _Share = 0.05
-    # Ruin: the chance of a return below this is shown.
+    # Threshold: the chance of a return below it is shown.
     below: float | None = None
     # How many typical states the report shows.
     n_states: _Positive = 8

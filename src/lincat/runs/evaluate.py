@@ -1,294 +1,61 @@
-"""The loop of ``lincat evaluate``: from a source to a learned model, with everything kept on disk.
-
-A generator, so that progress is shown by whoever runs it. One thread reads, joins and makes
-features, the other learns: the learner's loops leave the interpreter alone.
-"""
+"""``lincat.evaluate``: from a source to a finished run, as a function."""
 
 from __future__ import annotations
 
-import itertools
-import json
-import threading
-import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from lincat._arguments import InvalidInputError, fail
-from lincat.core.grid import Grid
-from lincat.data.n_step import n_step
-from lincat.data.steps import Steps, joined
-from lincat.data.transitions import Transitions
-from lincat.features._base import Features
-from lincat.features.auto import choose_features, features_from_name
-from lincat.features.files import save_bytes as features_bytes
-from lincat.features.lookup import Lookup
-from lincat.learners._categorical import CategoricalLearner
-from lincat.learners.divergence import DivergenceError
-from lincat.learners.files import save_bytes as learner_bytes
-from lincat.learners.registry import LEARNERS
-from lincat.runs.curves import Curves
+from lincat.runs.config import config_from_dict
 from lincat.runs.folder import RunFolder
-from lincat.runs.model import Model
-from lincat.runs.prefetch import prefetched
-from lincat.runs.results import result_of, warnings_of
-from lincat.runs.shown import ShownStates, choose_states, start_observations
-from lincat.runs.sources import Opened, open_source
-from lincat.runs.stream import HoldOut, in_multiples, limited
-from lincat.runs.validation import check_model, held_out_rows
+from lincat.runs.loop import EvaluationRun
+from lincat.runs.run import Run
+from lincat.runs.sources import open_source
 
-__all__ = ["EvaluationRun", "Progress"]
-
-_SECONDS_BETWEEN_CHECKPOINTS = 10.0
-# Transitions learned from at a time: so many at first, then this share of those seen so far.
-_FIRST_PIECE = 1024
-_PIECES = 32
+__all__ = ["evaluate"]
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a run is.
+def evaluate(
+    source: str | Path | Sequence[str | Path],
+    *,
+    out: str | Path,
+    force: bool = False,
+    **options: Any,
+) -> Run:
+    """Learn return distributions from a source, and keep everything in a run folder.
 
-    Attributes
-    ----------
-    doing : str
-        What is being done, in a word or two.
-    transitions : int
-        Learned from so far.
-    total : int or None
-        How many there will be, if that is known.
-    """
-
-    doing: str
-    transitions: int
-    total: int | None
-
-
-class EvaluationRun:
-    """A run: begun in a new folder, or continued in an old one.
+    The same as ``lincat evaluate`` on the command line, without the page, which
+    :meth:`Run.report` writes.
 
     Parameters
     ----------
-    folder : RunFolder
-    opened : Opened, optional
-        The source that its configuration names, if it is open.
+    source : str, path, or several
+        Logs, "gym:NAME", "minari:NAME", or a finite process.
+    out : str or path
+        The run folder; it must be new or empty.
+    force : bool
+        Begin again in a folder that holds a run.
+    options
+        Fields of :class:`lincat.runs.config.EvaluationConfig`: gamma, steps, policy, features,
+        learner, validate and so on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import lincat
+    >>> run = lincat.evaluate("frozen_lake", out=tempfile.mkdtemp(), steps=20_000, validate=1)
+    >>> run.names[0], run.returns[[0]].mean().round(2)
+    ('start', array([0.01]))
+    >>> run.validation["all"].w1 < 0.01
+    True
+    >>> run.predict([14]).grid.intervals
+    50
     """
-
-    def __init__(self, folder: RunFolder, opened: Opened | None = None) -> None:
-        self.folder = folder
-        self.config = folder.config
-        self.notes: list[str] = []
-        self._stop = threading.Event()
-        self._opened = open_source(self.config) if opened is None else opened
-        self.seconds = 0.0
-
-    def stop(self) -> None:
-        """Finish after what is under way, as if the stream ended here."""
-        self._stop.set()
-
-    def run(self) -> Iterator[Progress]:
-        """Learn, write the model and the result; yield after every batch."""
-        opened, config = self._opened, self.config
-        done = self._restore()
-        held = HoldOut(held_out_rows(config.validate, opened))
-        total = opened.rows
-        total = None if total is None else max(total - held.rows, 0)
-        yield Progress("reading", done, total)
-        # Kept: to close it would wait for a stream that is silent.
-        self._source_batches = opened.source.batches(skip=done)
-        batches: Iterable[Steps] = limited(
-            self._source_batches, None if opened.steps is None else opened.steps - done
-        )
-        batches = iter(held.passing(batches))
-        if done == 0:
-            batches = self._warm_up(batches)
-        if config.n_step > 1:
-            batches = n_step(batches, config.n_step, opened.gamma)
-        if config.batch_size > 1:
-            batches = in_multiples(batches, config.batch_size)
-        yield Progress("preparing", done, total)
-        with closing(prefetched(map(self.model.transitions, batches), stop=self._stop)) as reader:
-            for done in self._learn(reader):
-                yield Progress("learning", done, total)
-        self.curves.record(self.seconds, last=True)
-        self._keep()
-        yield Progress("checking", done, total)
-        self._conclude(None if self._stop.is_set() else held.kept)
-        yield Progress("done", done, total)
-
-    def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
-        """Learn from all transitions, and keep what must not be lost; yield how far it is."""
-        learner = self.model.learner
-        learner.warn = False  # of mass off the grid: said with everything else, at the end
-        begun = kept = time.perf_counter()
-        before, size = self.seconds, self.config.batch_size
-        for transitions in self._pieces(reader):
-            learner.partial_fit(transitions, batch_size=min(size, max(len(transitions), 1)))
-            now = time.perf_counter()
-            self.seconds = before + now - begun
-            self.curves.record(self.seconds)
-            if now - kept > _SECONDS_BETWEEN_CHECKPOINTS and learner.n_seen_ > 0:
-                self._keep()
-                kept = time.perf_counter()
-            yield learner.n_seen_
-            if self._stop.is_set():
-                break
-
-    def _pieces(self, reader: Iterator[Transitions]) -> Iterator[Transitions]:
-        """Cut batches so that early on, where curves move, there is something to see of it."""
-        size, done = self.config.batch_size, self.model.done
-        for transitions in reader:
-            begin = 0
-            while begin < len(transitions):
-                piece = max(_FIRST_PIECE, done // _PIECES) // size * size or size
-                yield transitions[begin : begin + piece]
-                begin += piece
-                done += piece
-
-    def _conclude(self, held: Steps | None) -> None:
-        """Check the model and write what the report is drawn from."""
-        opened, config, model = self._opened, self.config, self.model
-        model.learner.save(self.folder.model_file)
-        model.features.save(self.folder.features_file)
-        checked, warnings = None, []
-        if not self._stop.is_set():
-            try:
-                checked = check_model(model, self.shown, opened, config, held)
-            except InvalidInputError as error:
-                warnings.append(f"Not validated: {error}.")  # no reason to lose what was learned
-        warnings += warnings_of(model, self.curves, config, opened.source.skipped_rows)
-        result = {
-            "complete": not self._stop.is_set(),
-            "source": opened.source.description,
-            "observation_names": list(opened.source.space.names),
-            "features": model.features.describe(),
-            "learner": type(model.learner).__name__,
-            "gamma": opened.gamma,
-            "transitions": model.learner.n_seen_,
-            "seconds": self.seconds,
-            "notes": self.notes,
-            "warnings": warnings,
-            **result_of(model, self.curves, checked),
-        }
-        self.folder.write_json(self.folder.result_file, result)
-
-    # ------------------------------------------------------------------- beginning, continuing
-
-    def _restore(self) -> int:
-        """Continue from the newest checkpoint, if there is one; return how far it is."""
-        checkpoint = self.folder.last_checkpoint()
-        if checkpoint is None:
-            self.folder.forget_metrics()
-            return 0
-        # The configuration names the same code, and whoever continues a run trusts that.
-        self.model = Model.read(checkpoint, trust_code=True)
-        self.shown = ShownStates.from_dict(self.folder.read_states())
-        progress = json.loads((checkpoint / "progress.json").read_text(encoding="utf-8"))
-        self.seconds, self.notes = progress["seconds"], progress["notes"]
-        done: int = self.model.learner.n_seen_
-        self.curves = Curves.read(checkpoint, self.folder, self.model, self.shown)
-        return done
-
-    def _warm_up(self, batches: Iterator[Steps]) -> Iterator[Steps]:
-        """Fit the features and choose the states of the report; nothing is taken away."""
-        first: list[Steps] = []
-        seen = 0
-        for batch in batches:
-            first.append(batch)
-            seen += len(batch)
-            if seen >= self.config.warm_up:
-                break
-        if seen == 0:
-            expected, got = "transitions to learn from", "none"
-            if self.config.validate and self._opened.is_recorded:
-                got = f"none that are not held out (--validate {self.config.validate})"
-            raise fail(self._opened.source.description, expected, got)
-        sample = joined(first)[: self.config.warm_up]
-        features = self._features(sample)
-        self.notes.append(features.describe())
-        self.model = Model(features, self._learner(features, sample))
-        self.shown = self._choose_shown(sample)
-        self.folder.write_json(self.folder.states_file, self.shown.as_dict())
-        self.curves = Curves(self.folder, self.model, self.shown)
-        self._rehearse(sample)
-        return itertools.chain(first, batches)
-
-    def _rehearse(self, sample: Steps) -> None:
-        """Have kernels compiled, or read from disk, before the clock starts."""
-        stand_in = self.model.learner.clone()
-        stand_in.warn = False
-        # If it diverges, so will the learner, which then says after how many transitions.
-        with suppress(DivergenceError):
-            rows = self.model.transitions(sample[:_FIRST_PIECE])
-            stand_in.partial_fit(rows, batch_size=min(self.config.batch_size, len(rows)))
-
-    def _features(self, sample: Steps) -> Features:
-        config, opened = self.config, self._opened
-        space, problem = opened.source.space, opened.problem
-        if config.features == "auto" and problem is not None and not problem.is_tabular:
-            return Lookup(problem.Phi).fit(sample.observation)
-        chosen = features_from_name(
-            config.features, config.feature_options, n_states=space.n_states
-        )
-        if chosen is not None:
-            return chosen.fit(sample.observation)
-        features, reason = choose_features(
-            sample.observation, n_states=space.n_states, low=space.low, high=space.high
-        )
-        self.notes.append(f"Features chosen: {reason}")
-        return features
-
-    def _learner(self, features: Features, sample: Steps) -> CategoricalLearner:
-        config, problem = self.config, self._opened.problem
-        if config.low is not None and config.high is not None:
-            grid = Grid(config.low, config.high, config.intervals)
-        elif problem is not None:
-            grid = problem.grid(config.intervals)
-        else:
-            grid = self._grid(sample)
-        learner: CategoricalLearner = LEARNERS[config.learner](
-            grid=grid,
-            gamma=self._opened.gamma,
-            step_size=config.step_size,
-            averaging=config.averaging,
-            intervals=config.intervals,
-            n_features=features.n_features_,
-            dtype=config.dtype,
-        )
-        return learner
-
-    def _grid(self, sample: Steps) -> Grid:
-        """A grid from the whole warm-up, as the learner sees it."""
-        steps = sample
-        if self.config.n_step > 1:
-            steps = joined(list(n_step([sample], self.config.n_step, self._opened.gamma)))
-        gamma = self._opened.gamma
-        given = np.full(len(steps), gamma) if steps.discount is None else steps.discount
-        discount = np.where(steps.terminated, 0.0, given)
-        return Grid.for_transitions(steps.reward, discount, intervals=self.config.intervals)
-
-    def _choose_shown(self, sample: Steps) -> ShownStates:
-        source, problem = self._opened.source, self._opened.problem
-        starts = getattr(source, "starts", None)
-        if starts is None or len(starts) == 0:
-            starts = start_observations(sample)
-        return choose_states(
-            sample.observation,
-            starts,
-            n_states=self.config.n_states,
-            seed=self.config.seed,
-            labels=None if problem is None else problem.state_names,
-        )
-
-    def _keep(self) -> None:
-        """Write a checkpoint."""
-        progress = {"seconds": self.seconds, "notes": self.notes}
-        files = {
-            "model.safetensors": learner_bytes(self.model.learner),
-            "features.safetensors": features_bytes(self.model.features),
-            "progress.json": json.dumps(progress).encode(),
-            **self.curves.files(),
-        }
-        self.folder.write_checkpoint(self.model.learner.n_seen_, files)
+    paths = [source] if isinstance(source, str | Path) else source
+    config = config_from_dict({"source": [str(path) for path in paths], **options}, "evaluate")
+    opened = open_source(config)  # before anything is written or, with force, cleared
+    folder = RunFolder.create(Path(out), config, force=force)
+    with folder.kept_if_learned():
+        for _ in EvaluationRun(folder, opened).run():
+            pass
+    return Run(folder, trust_code=True)

@@ -7,7 +7,7 @@
     checkpoints/<n>/        everything after n transitions, enough to continue from; the newest two
     model.safetensors       the learner at the end, for lincat.load
     features.safetensors    its features, for lincat.load_features
-    result.json             figures, validation and warnings that the report is drawn from
+    result.json             the Answer, which the report is drawn from
     report.html
 
 Every file is written whole or not at all, and none is read by running code.
@@ -24,21 +24,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from lincat._arguments import fail
 from lincat._files import new_folder, write_atomically
+from lincat.inference.answer import Answer
 from lincat.learners.divergence import DivergenceError
 from lincat.runs.config import EvaluationConfig, config_to_toml, read_config
+from lincat.runs.shown import ShownStates
 
-__all__ = ["RunFolder"]
+__all__ = ["MetricsRow", "RunFolder"]
 
 _KEPT_CHECKPOINTS = 2
-_IN_A_RESULT = (
-    *("complete", "source", "observation_names", "features", "learner", "gamma", "transitions"),
-    *("seconds", "notes", "warnings", "grid", "names", "cdf", "bands", "confidence", "validation"),
-)
 _PACKAGES = ("lincat", "numpy", "scipy", "numba", "pyarrow", "gymnasium", "safetensors")
+
+
+class MetricsRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A line of metrics.jsonl: where a run stood after so many transitions.
+
+    ``mean``, ``quantile`` and ``cvar`` hold a number for each shown state, at the run's level;
+    mass off the grid is per transition.
+    """
+
+    transitions: int
+    seconds: float = 0.0
+    clipped_below: float = 0.0
+    clipped_above: float = 0.0
+    negative_mass: float = 0.0
+    mean: tuple[float, ...] = ()
+    quantile: tuple[float, ...] = ()
+    cvar: tuple[float, ...] = ()
 
 
 class RunFolder:
@@ -134,25 +150,28 @@ class RunFolder:
     @property
     def versions(self) -> dict[str, str]:
         """Versions of lincat and what it stands on, when the run began."""
-        found: dict[str, str] = self._read_json(self.path / "versions.json")
-        return found
+        path = self.path / "versions.json"
+        try:
+            return msgspec.json.decode(_read(path), type=dict[str, str])
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise fail(str(path), "versions of packages", f"something else ({error})") from None
 
     # -------------------------------------------------------------------------------- metrics
 
-    def append_metrics(self, row: dict[str, Any]) -> None:
+    def append_metrics(self, row: MetricsRow) -> None:
         """Add a row to the learning curves."""
-        with self.metrics_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+        with self.metrics_file.open("ab") as file:
+            file.write(msgspec.json.encode(row) + b"\n")
 
-    def metrics(self) -> list[dict[str, Any]]:
+    def metrics(self) -> list[MetricsRow]:
         """Return the rows of the learning curves; a last line that was cut off is left out."""
         if not self.metrics_file.exists():
             return []
         rows = []
-        for line in self.metrics_file.read_text(encoding="utf-8").splitlines():
+        for line in self.metrics_file.read_bytes().splitlines():
             try:
-                rows.append(json.loads(line))
-            except ValueError:
+                rows.append(msgspec.json.decode(line, type=MetricsRow))
+            except (msgspec.DecodeError, UnicodeDecodeError):
                 break
         return rows
 
@@ -162,8 +181,8 @@ class RunFolder:
 
     def forget_metrics_after(self, transitions: int) -> None:
         """Drop rows that a run wrote between its last checkpoint and its end."""
-        rows = [row for row in self.metrics() if row["transitions"] <= transitions]
-        write_atomically(self.metrics_file, "".join(json.dumps(row) + "\n" for row in rows))
+        rows = [row for row in self.metrics() if row.transitions <= transitions]
+        write_atomically(self.metrics_file, msgspec.json.Encoder().encode_lines(rows))
 
     # ---------------------------------------------------------------------------- checkpoints
 
@@ -198,37 +217,33 @@ class RunFolder:
         """Whether the run came to an end, and has a result."""
         return self.result_file.exists()
 
-    def result(self) -> dict[str, Any]:
-        """Return what the report is drawn from."""
+    @property
+    def answer(self) -> Answer:
+        """What the run answers."""
         if not self.finished:
             remedy = f"lincat resume {self.path} continues it"
             raise fail(str(self.path), "a finished run", "one without result.json", remedy)
-        found: dict[str, Any] = self._read_json(self.result_file)
-        missing = [key for key in _IN_A_RESULT if key not in found]
-        if missing:
-            remedy = "it is of another version of lincat, or was edited: evaluate again"
-            raise fail(
-                str(self.result_file), "the result of a run", f"one without {missing[0]}", remedy
-            )
-        return found
+        return Answer.from_json(_read(self.result_file), str(self.result_file))
 
-    def read_states(self) -> Any:
-        """Return what ``write_states`` wrote."""
-        return self._read_json(self.states_file)
+    @answer.setter
+    def answer(self, answer: Answer) -> None:
+        write_atomically(self.result_file, answer.to_json())
 
-    def write_json(self, path: Path, content: Any) -> None:
-        """Write one of the folder's JSON files."""
-        write_atomically(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
+    @property
+    def shown(self) -> ShownStates:
+        """The states that the report shows."""
+        return ShownStates.from_json(_read(self.states_file), str(self.states_file))
 
-    def _read_json(self, path: Path) -> Any:
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "not JSON"
-            raise fail(str(path), "a file of a run", reason) from None
-        if not isinstance(content, dict):
-            raise fail(str(path), "a file of a run", "JSON that is no object")
-        return content
+    @shown.setter
+    def shown(self, shown: ShownStates) -> None:
+        write_atomically(self.states_file, shown.to_json())
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise fail(str(path), "a file of a run", error.strerror) from None
 
 
 def _versions() -> dict[str, str]:

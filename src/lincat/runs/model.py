@@ -57,11 +57,10 @@ class Model:
         )
 
     def _both_features(self, steps: Steps) -> tuple[FeatureMatrix, FeatureMatrix]:
-        whole = _record(steps.observation, steps.next_observation)
-        if whole is None:
-            transform = self.features.transform
+        transform = self.features.transform
+        if steps.record is None:
             return transform(steps.observation), transform(steps.next_observation)
-        phi = self.features.transform(whole)
+        phi = transform(steps.record)
         return phi[:-1], phi[1:]
 
     def predict(self, observations: Any) -> ReturnDistribution:
@@ -83,18 +82,3 @@ def averaged(rows: FloatArray, group: Any) -> FloatArray:
     sums = np.zeros((int(group.max()) + 1, rows.shape[1]))
     np.add.at(sums, group, rows)
     return sums / np.bincount(group)[:, None]
-
-
-def _record(observation: Any, following: Any) -> Any:
-    """The n + 1 observations of an unbroken record, if the two arrays are parts of one."""
-    if observation.ndim != 2 or len(observation) == 0 or not observation.flags.c_contiguous:
-        return None
-    if observation.dtype != following.dtype or following.strides != observation.strides:
-        return None
-    first, second = (x.__array_interface__["data"][0] for x in (observation, following))
-    if second != first + observation.strides[0] or observation.base is None:
-        return None
-    n, m = observation.shape
-    return np.lib.stride_tricks.as_strided(
-        observation, (n + 1, m), observation.strides, writeable=False
-    )

@@ -1,24 +1,24 @@
-"""Runs from Python: ``lincat evaluate`` as a function, and finished runs as objects."""
+"""Finished runs as objects."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from lincat._files import write_atomically
 from lincat.core.distribution import ReturnDistribution
-from lincat.core.grid import Grid
-from lincat.inference.results import Validation
-from lincat.runs.config import EvaluationConfig, config_from_dict
-from lincat.runs.evaluate import EvaluationRun
+from lincat.inference.answer import Answer, Validation
+from lincat.report.answer_page import evaluation_page
+from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
-from lincat.runs.sources import open_source
+from lincat.runs.shown import ShownStates
 
-__all__ = ["Run", "evaluate", "read_run"]
+__all__ = ["Run", "read_run"]
 
 
 class Run:
@@ -30,94 +30,84 @@ class Run:
         The run folder.
     config : EvaluationConfig
         What the result depends on.
-    result : dict
-        The content of result.json.
+    answer : Answer
+        The content of result.json: everything that its page shows.
     """
 
     def __init__(self, folder: RunFolder, *, trust_code: bool = False) -> None:
         self.path = folder.path
         self.config: EvaluationConfig = folder.config
-        self.result: dict[str, Any] = folder.result()
-        self.metrics: list[dict[str, Any]] = folder.metrics()
+        self.answer: Answer = folder.answer
+        self._folder = folder
         self._trust_code = trust_code
 
     @property
     def names(self) -> list[str]:
         """Names of the states that the report shows."""
-        names: list[str] = self.result["names"]
-        return names
+        return list(self.answer.state_names)
 
     @property
     def returns(self) -> ReturnDistribution:
         """The distribution of the return from each of these states."""
-        return ReturnDistribution(self.result["cdf"], Grid(*self.result["grid"]))
+        return self.answer.returns
 
     @property
     def validation(self) -> Validation | None:
         """How the distributions compare with returns that were not learned from."""
-        found = self.result["validation"]
-        return None if found is None else msgspec.convert(found["scores"], Validation)
+        return self.answer.validation
 
     @property
     def warnings(self) -> list[str]:
         """What may be wrong with the answer."""
-        warnings: list[str] = self.result["warnings"]
-        return warnings
+        return [caution.text for caution in self.answer.warnings]
 
     @cached_property
     def model(self) -> Model:
         """Features and learner: ``model.features``, ``model.learner``."""
         return Model.read(self.path, trust_code=self._trust_code)
 
+    @cached_property
+    def shown(self) -> ShownStates:
+        """The states that the report shows, as observations."""
+        return self._folder.shown
+
     def predict(self, observations: Any) -> ReturnDistribution:
         """Return the distribution of the return from each observation, as the source gives them."""
         return self.model.predict(observations)
 
+    def answer_on(self, shown: ShownStates) -> Answer:
+        """Return the answer for other states, such as those of a run to compare with.
 
-def evaluate(
-    source: str | Path | Sequence[str | Path],
-    *,
-    out: str | Path,
-    force: bool = False,
-    **options: Any,
-) -> Run:
-    """Learn return distributions from a source, and keep everything in a run folder.
+        What belongs to the run's own states, its bands, is left out.
+        """
+        distribution = self.model.predict_shown(shown)
+        return msgspec.structs.replace(
+            self.answer,
+            state_names=tuple(shown.names),
+            cdf=tuple(tuple(row) for row in distribution.cdf_values.tolist()),
+            bands=None,
+        )
 
-    The same as ``lincat evaluate`` on the command line, without the page, which ``lincat report``
-    draws.
+    def report(
+        self,
+        path: str | Path | None = None,
+        *,
+        level: float | None = None,
+        threshold: float | None = None,
+    ) -> Path:
+        """Write the page, by default report.html in the run folder; return where it is.
 
-    Parameters
-    ----------
-    source : str, path, or several
-        Logs, "gym:NAME", "minari:NAME", or a finite process.
-    out : str or path
-        The run folder; it must be new or empty.
-    force : bool
-        Begin again in a folder that holds a run.
-    options
-        Fields of :class:`lincat.runs.config.EvaluationConfig`: gamma, steps, policy, features,
-        learner, validate and so on.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import lincat
-    >>> run = lincat.evaluate("frozen_lake", out=tempfile.mkdtemp(), steps=20_000, validate=1)
-    >>> run.names[0], run.returns[[0]].mean().round(2)
-    ('start', array([0.01]))
-    >>> run.validation["all"].w1 < 0.01
-    True
-    >>> run.predict([14]).grid.intervals
-    50
-    """
-    paths = [source] if isinstance(source, str | Path) else source
-    config = config_from_dict({"source": [str(path) for path in paths], **options}, "evaluate")
-    opened = open_source(config)  # before anything is written or, with force, cleared
-    folder = RunFolder.create(Path(out), config, force=force)
-    with folder.kept_if_learned():
-        for _ in EvaluationRun(folder, opened).run():
-            pass
-    return Run(folder, trust_code=True)
+        Parameters
+        ----------
+        path : str or path, optional
+        level, threshold : float, optional
+            Of quantiles and CVaR, and of the chance to end below; the run's own by default.
+        """
+        command = f"lincat evaluate --config {shlex.quote(str(self._folder.config_file))}"
+        page = evaluation_page(self.answer, level=level, threshold=threshold, command=command)
+        place = self._folder.report_file if path is None else Path(path)
+        write_atomically(place, page)
+        return place
 
 
 def read_run(path: str | Path, *, trust_code: bool = False) -> Run:

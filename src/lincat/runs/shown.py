@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from lincat._arguments import fail
 from lincat._typing import IntArray
 from lincat.data.steps import Steps
 
@@ -59,14 +61,18 @@ class ShownStates:
         distance = (centres**2).sum(axis=1) - 2.0 * points @ centres.T
         return [names[i] for i in distance.argmin(axis=1)]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the groups as JSON can hold them."""
-        return {"names": self.names, "members": [_plain(member) for member in self.members]}
+    def to_json(self) -> bytes:
+        """Return the groups as JSON; :meth:`from_json` reads them back."""
+        return msgspec.json.encode(_Stored(self.names, [_stored(one) for one in self.members]))
 
     @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> ShownStates:
-        """Restore what :meth:`as_dict` gave."""
-        return cls(content["names"], [_array(member) for member in content["members"]])
+    def from_json(cls, text: bytes, place: str = "states") -> ShownStates:
+        """Read what :meth:`to_json` wrote; ``place`` names it in errors."""
+        try:
+            stored = msgspec.json.decode(text, type=_Stored)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise fail(place, "the states of a run", f"something else ({error})") from None
+        return cls(stored.names, [_restored(one) for one in stored.members])
 
 
 def start_observations(steps: Steps) -> Any:
@@ -184,17 +190,35 @@ def _one_id(one: Any, dtype: Any) -> Any:
     return array
 
 
-def _plain(member: Any) -> Any:
-    kind = "points" if member.ndim == 2 else ("numbers" if member.dtype != object else "ids")
-    return {kind: member.tolist()}
+class _Member(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+    """Observations of one group: points, numbers of states, or other ids."""
+
+    points: list[list[float]] | None = None
+    numbers: list[int] | None = None
+    ids: list[Any] | None = None
 
 
-def _array(content: dict[str, Any]) -> Any:
-    ((kind, values),) = content.items()
-    if kind == "points":
-        return np.array(values, dtype=np.float64)
-    if kind == "numbers":
-        return np.array(values, dtype=np.int64)
-    array = np.empty(len(values), dtype=object)
-    array[:] = [tuple(one) if isinstance(one, list) else one for one in values]
+class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+    """The content of states.json."""
+
+    names: list[str]
+    members: list[_Member]
+
+
+def _stored(member: Any) -> _Member:
+    if member.ndim == 2:
+        return _Member(points=member.tolist())
+    if member.dtype != object:
+        return _Member(numbers=member.tolist())
+    return _Member(ids=member.tolist())
+
+
+def _restored(member: _Member) -> Any:
+    if member.points is not None:
+        return np.array(member.points, dtype=np.float64)
+    if member.numbers is not None:
+        return np.array(member.numbers, dtype=np.int64)
+    ids = member.ids or []
+    array = np.empty(len(ids), dtype=object)
+    array[:] = [tuple(one) if isinstance(one, list) else one for one in ids]
     return array

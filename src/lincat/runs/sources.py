@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from lincat._arguments import fail
 from lincat.data.source import Source
@@ -34,6 +35,8 @@ class Opened:
         The same, or about that many where only the number of rows is known: for progress.
     problem : Problem or None
         The finite process that they are drawn from.
+    environment : object or None
+        The environment that they come from, which can be rolled out again.
     is_recorded : bool
         Whether the same transitions come each time, so that some can be held out.
     """
@@ -43,6 +46,7 @@ class Opened:
     steps: int | None
     rows: int | None
     problem: Problem | None = None
+    environment: Any = None
     is_recorded: bool = False
 
 
@@ -109,7 +113,7 @@ def _gym(config: EvaluationConfig, name: str) -> Opened:
         env_options=config.env_options,
         trust_pickle=config.trust_pickle,
     )
-    return Opened(source, _gamma(config), steps, steps)
+    return Opened(source, _gamma(config), steps, steps, environment=source.environment)
 
 
 def _minari(config: EvaluationConfig, name: str) -> Opened:

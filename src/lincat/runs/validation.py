@@ -8,11 +8,10 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat.data.steps import Steps
-from lincat.environments.gym import GymSource
 from lincat.environments.rollouts import rollouts
-from lincat.inference.results import Validation
-from lincat.inference.returns import returns_to_go
-from lincat.inference.validation import validate
+from lincat.inference.answer import Validation
+from lincat.inference.returns_to_go import returns_to_go
+from lincat.inference.validate import validate
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
@@ -37,56 +36,60 @@ def held_out_rows(n: int, opened: Opened) -> int:
 
 def check_model(
     model: Model, shown: ShownStates, opened: Opened, config: EvaluationConfig, held: Steps | None
-) -> tuple[str, Validation] | None:
-    """Return with what the model was compared, in words, and how it did."""
+) -> Validation | None:
+    """Return how the model compares with returns that it did not learn from."""
     if config.validate == 0:
         return None
     if opened.problem is not None:
-        return _exactly(model, opened.problem)
-    if isinstance(opened.source, GymSource):
-        return _by_rollouts(model, shown, opened.source, opened.gamma, config)
+        return _exactly(model, opened.problem, config)
+    if opened.environment is not None:
+        return _by_rollouts(model, shown, opened, config)
     return None if held is None else _by_held_out(model, shown, held, opened.gamma, config)
 
 
-def _exactly(model: Model, problem: Problem) -> tuple[str, Validation]:
+def _exactly(model: Model, problem: Problem, config: EvaluationConfig) -> Validation:
     states = np.arange(problem.process.n_states)
     distribution = model.predict(states)
     truth = true_returns(problem.process, problem.gamma, distribution.grid)
     # States count as often as they are visited; those that never are say nothing.
     visits = problem.process.stationary_distribution(allow_periodic=True)
     seen = visits > 0.0
-    result = validate(
+    return validate(
         distribution[seen],
         distribution.grid.atoms,
         weights=visits[seen, None] * np.maximum(truth.pmf[seen], 0.0),
         groups=[problem.state_names[s] for s in states[seen]] if seen.sum() <= 24 else None,
+        tail=config.level,
     )
-    return f"the exact answer for {int(seen.sum())} states", result
 
 
 def _by_rollouts(
-    model: Model, shown: ShownStates, source: GymSource, gamma: float, config: EvaluationConfig
-) -> tuple[str, Validation]:
+    model: Model, shown: ShownStates, opened: Opened, config: EvaluationConfig
+) -> Validation:
     per_state = min(_PER_STATE, max(1, math.isqrt(config.validate)))
     found = rollouts(
-        source.environment,
+        opened.environment,
         config.policy,
-        gamma=gamma,
+        gamma=opened.gamma,
         n_states=max(1, config.validate // per_state),
         per_state=per_state,
         seed=config.seed,
         env_options=config.env_options,
         trust_pickle=config.trust_pickle,
     )
-    result = validate(
-        model.predict(found.observation), found.returns, groups=shown.nearest(found.observation)
+    return validate(
+        model.predict(found.observation),
+        found.returns,
+        groups=shown.nearest(found.observation),
+        tail=config.level,
+        method="rollouts",
+        description=found.method,
     )
-    return found.method, result
 
 
 def _by_held_out(
     model: Model, shown: ShownStates, held: Steps, gamma: float, config: EvaluationConfig
-) -> tuple[str, Validation]:
+) -> Validation:
     returns, usable = returns_to_go(
         held.reward,
         held.terminated,
@@ -109,11 +112,13 @@ def _by_held_out(
     ends = held.terminated | held.truncated
     trajectory = np.concatenate([[0], np.cumsum(ends)[:-1]])
     observations = held.observation[chosen]
-    result = validate(
+    left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
+    return validate(
         model.predict(observations),
         returns[chosen],
         groups=shown.nearest(observations),
         blocks=trajectory[chosen].tolist(),
+        tail=config.level,
+        method="held_out",
+        description=f"{len(chosen):,} returns after those learned from, held out{left_out}",
     )
-    left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
-    return f"{len(chosen):,} returns after those learned from, held out{left_out}", result

@@ -195,7 +195,8 @@ def _steps(rows: Rows, terminal: BoolArray, cut: BoolArray) -> Steps:
     """Join neighbours. After the end of an episode comes whatever row is next: it has no say."""
     truncated = np.zeros(len(cut), dtype=bool)
     truncated[:-1] = cut[1:] & ~terminal[:-1]
-    keep: Any = ~cut if cut.any() else slice(None)
+    unbroken = not cut.any()
+    keep: Any = slice(None) if unbroken else ~cut
 
     def pick(column: Any) -> Any:
         return None if column is None else column[:-1][keep]
@@ -203,6 +204,7 @@ def _steps(rows: Rows, terminal: BoolArray, cut: BoolArray) -> Steps:
     return Steps(
         *(pick(rows.observation), pick(rows.reward), rows.observation[1:][keep]),
         *(terminal[keep], truncated[keep], pick(rows.discount), pick(rows.weight)),
+        record=rows.observation if unbroken and rows.observation.ndim == 2 else None,
     )
 
 

@@ -137,6 +137,11 @@ class FileSource:
         """How many bad rows the last call of ``batches`` has left out so far."""
         return self._skipped
 
+    @property
+    def starts(self) -> None:
+        """Not known beside the steps."""
+        return None
+
     def batches(self, *, skip: int = 0) -> Iterator[Steps]:
         """Yield the steps after the first ``skip``."""
         skip = left = check_integer(skip, "skip", low=0)

@@ -40,6 +40,9 @@ def test_every_number_of_a_group_is_its_definition(case, tail):
         return np.mean([naive.pit_below(pmf[i], returns[i], share, grid, level) for i in range(n)])
 
     assert got.below_tail == pytest.approx(below(tail), abs=1e-9)
+    quantile = [naive.quantile(grid.atoms, pmf[i], tail) for i in range(n)]
+    under = [x < quantile[i] for i in range(n) for x in returns[i]]
+    assert got.below_quantile == pytest.approx(np.mean(under), abs=1e-9)
     assert got.coverage[0] == pytest.approx(below(0.75) - below(0.25), abs=1e-9)
     heights = 3 * np.diff([below(u) for u in (0, 1 / 3, 2 / 3, 1)])
     np.testing.assert_allclose(got.pit, heights, atol=1e-9)
@@ -156,8 +159,8 @@ def test_shifted_spread_and_narrow_predictions_show():
     assert wide.coverage[0] > 0.7
     assert narrow.coverage[0] < 0.3
     assert narrow.cvar_predicted > fair.cvar_predicted > wide.cvar_predicted
-    assert narrow.below_tail > 0.15
-    assert wide.below_tail < 0.01
+    assert min(narrow.below_tail, narrow.below_quantile) > 0.15
+    assert max(wide.below_tail, wide.below_quantile) < 0.01
     low, high_end = np.array(fair.empirical_low), np.array(fair.empirical_high)
     inside = (low <= fair.predicted_cdf) & (np.array(fair.predicted_cdf) <= high_end)
     assert inside.all()

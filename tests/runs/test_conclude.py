@@ -12,11 +12,11 @@ from tests.runs.logs import run_whole, write_names, write_points
 
 def result_with(tmp_path, source="frozen_lake", **options):
     options = {"steps": 4000, "intervals": 20, **options}
-    return run_whole(tmp_path / "run", EvaluationConfig(source=[source], **options)).result()
+    return run_whole(tmp_path / "run", EvaluationConfig(source=[source], **options)).answer
 
 
 def about(result, word):
-    return [text for text in result["warnings"] if word in text]
+    return [caution.text for caution in result.warnings if word in caution.text]
 
 
 def test_mass_off_the_grid_is_told_with_a_remedy_that_helps(tmp_path):
@@ -61,44 +61,43 @@ def test_rows_left_out_are_counted(tmp_path):
 
 def test_a_run_without_anything_wrong_has_no_warnings(tmp_path):
     result = result_with(tmp_path, "uniform_coin", steps=30_000)
-    assert result["warnings"] == []
+    assert result.warnings == ()
 
 
 def test_bands_hold_the_distribution(tmp_path):
     result = result_with(tmp_path, "uniform_coin", steps=30_000)
-    low, high = np.array(result["bands"])
-    cdf = np.array(result["cdf"])
+    low, high = np.array(result.bands.low), np.array(result.bands.high)
+    cdf = np.array(result.cdf)
     assert low.shape == high.shape == cdf.shape
     assert (low <= cdf).all()
     assert (cdf <= high).all()
-    assert result["confidence"] == 0.95
+    assert result.bands.confidence == 0.95
 
 
 @pytest.mark.parametrize("options", [{"averaging": "none"}, {"learner": "softmax_ctd"}])
 def test_no_bands_where_there_are_none(tmp_path, options):
-    assert result_with(tmp_path, **options)["bands"] is None
+    assert result_with(tmp_path, **options).bands is None
 
 
 def test_no_bands_after_a_handful_of_steps(tmp_path):
     file = write_names(tmp_path / "log.csv", rows=100)
     result = result_with(tmp_path, file, gamma=0.5, steps=3)
-    assert result["bands"] is None
-    assert result["transitions"] == 3
-    assert np.isfinite(result["cdf"]).all()
+    assert result.bands is None
+    assert result.transitions == 3
+    assert np.isfinite(result.cdf).all()
 
 
 def test_a_single_row_is_a_run(tmp_path):
     file = tmp_path / "log.csv"
     file.write_text("state,next_state,reward,terminated\na,b,3,true\n")
     result = result_with(tmp_path, str(file), gamma=0.9, steps=None)
-    assert result["transitions"] == 1
-    assert result["names"] == ["any state", "a"]
-    assert np.isfinite(result["cdf"]).all()
+    assert result.transitions == 1
+    assert result.state_names == ("any state", "a")
+    assert np.isfinite(result.cdf).all()
 
 
 def test_rewards_that_are_all_the_same_are_a_run(tmp_path):
     file = tmp_path / "log.csv"
     file.write_text("state,reward\n" + "a,0\n" * 300)
     result = result_with(tmp_path, str(file), gamma=0.9, steps=None)
-    distribution = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
-    assert np.isfinite(distribution.mean()).all()
+    assert np.isfinite(result.returns.mean()).all()

@@ -1,8 +1,9 @@
 import json
 import re
 
-from lincat.report.figures import beside, curves, save_figure
 from lincat.report.page import Section, as_html
+
+from lincat.report.figures import beside, curves, save_figure
 
 ROWS = [
     {"x": x, "y": x * factor, "kind": kind, "not drawn": "secret"}

@@ -6,14 +6,15 @@ import math
 import os
 import threading
 
+import msgspec
 import numpy as np
 import pytest
 
 import lincat
 from lincat.data.steps import joined
 from lincat.runs.config import EvaluationConfig, read_config
-from lincat.runs.evaluate import EvaluationRun
 from lincat.runs.folder import RunFolder
+from lincat.runs.loop import EvaluationRun
 from lincat.runs.run import read_run
 from lincat.runs.sources import open_source
 from lincat.runs.validation import held_out_rows
@@ -60,14 +61,14 @@ def test_a_finished_run_holds_all_its_files(tmp_path):
         "states.json",
         "versions.json",
     ]
-    result = json.loads(folder.result_file.read_text(), parse_constant=pytest.fail)
-    assert result["complete"] is True
-    assert result["gamma"] == 0.8
-    assert result["learner"] == "LinearCTD"
-    distribution = lincat.ReturnDistribution(result["cdf"], lincat.Grid(*result["grid"]))
-    assert distribution.cdf_values.shape == (len(result["names"]), 20)
-    assert lincat.load(folder.model_file).n_seen_ == result["transitions"]
-    assert lincat.load_features(folder.features_file).describe() == result["features"]
+    result = folder.answer
+    json.loads(folder.result_file.read_text(), parse_constant=pytest.fail)
+    assert result.complete is True
+    assert result.gamma == 0.8
+    assert result.learner == "LinearCTD"
+    assert result.returns.cdf_values.shape == (len(result.state_names), 20)
+    assert lincat.load(folder.model_file).n_seen_ == result.transitions
+    assert lincat.load_features(folder.features_file).describe() == result.features
     assert not list(folder.path.rglob(".*"))  # no drafts left
     assert readers() == []
 
@@ -77,18 +78,18 @@ def test_rows_of_the_curves_go_up(tmp_path, monkeypatch):
     folder = run_whole(tmp_path / "run", a_config(tmp_path, "frozen_lake"))
     rows = folder.metrics()
     for key in ("transitions", "seconds"):
-        values = [row[key] for row in rows]
+        values = [getattr(row, key) for row in rows]
         assert values == sorted(values)
-    transitions = [row["transitions"] for row in rows]
+    transitions = [row.transitions for row in rows]
     assert len(set(transitions)) == len(transitions)
     assert transitions[-1] == 4000
-    n = len(folder.result()["names"])
+    n = len(folder.answer.state_names)
     for row in rows:
-        assert len(row["mean"]) == len(row["quantile"]) == len(row["cvar"]) == n
-        assert all(map(math.isfinite, [*row["mean"], *row["quantile"], *row["cvar"]]))
+        assert len(row.mean) == len(row.quantile) == len(row.cvar) == n
+        assert all(map(math.isfinite, [*row.mean, *row.quantile, *row.cvar]))
     distribution = read_run(folder.path).returns
-    np.testing.assert_allclose(rows[-1]["mean"], distribution.mean())
-    np.testing.assert_allclose(rows[-1]["cvar"], distribution.proper().cvar(0.05))
+    np.testing.assert_allclose(rows[-1].mean, distribution.mean())
+    np.testing.assert_allclose(rows[-1].cvar, distribution.proper().cvar(0.05))
 
 
 def test_progress_goes_up_and_ends(tmp_path, monkeypatch):
@@ -118,8 +119,7 @@ def test_its_own_settings_run_it_again_to_the_bit(tmp_path, kind):
     first = run_whole(tmp_path / "first", config)
     again = run_whole(tmp_path / "again", read_config(first.config_file))
     assert learned(again) == learned(first)
-    one, other = first.result(), again.result()
-    assert one.pop("seconds") != "" != other.pop("seconds")
+    one, other = (msgspec.structs.replace(f.answer, seconds=0.0) for f in (first, again))
     assert one == other
 
 
@@ -152,11 +152,11 @@ def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, 
     assert folder.last_checkpoint() is not None
     finish(folder)
     assert learned(folder) == learned(whole)
-    one, other = whole.result(), folder.result()
-    for result in (one, other):
-        del result["seconds"], result["bands"]  # bands depend on when rows were written
+    # Rows of the curves, and so the bands, depend on when batches came.
+    apart = {"seconds": 0.0, "bands": None, "curves": None}
+    one, other = (msgspec.structs.replace(f.answer, **apart) for f in (whole, folder))
     assert one == other
-    transitions = [row["transitions"] for row in folder.metrics()]
+    transitions = [row.transitions for row in folder.metrics()]
     assert transitions == sorted(set(transitions))
 
 
@@ -203,8 +203,8 @@ def test_killed_at_any_write_it_is_the_same_to_the_bit(tmp_path, monkeypatch, ki
         assert not folder.finished
         finish(folder)
         assert learned(folder) == learned(whole)
-        assert folder.result()["cdf"] == whole.result()["cdf"]
-        transitions = [row["transitions"] for row in folder.metrics()]
+        assert folder.answer.cdf == whole.answer.cdf
+        transitions = [row.transitions for row in folder.metrics()]
         assert transitions == sorted(set(transitions))
 
 
@@ -219,7 +219,7 @@ def test_killed_before_the_first_checkpoint_it_starts_afresh(tmp_path, monkeypat
     assert folder.metrics()
     finish(folder)
     assert learned(folder) == learned(whole)
-    rows, expected = ([row["transitions"] for row in f.metrics()] for f in (folder, whole))
+    rows, expected = ([row.transitions for row in f.metrics()] for f in (folder, whole))
     assert rows == expected
 
 
@@ -232,15 +232,15 @@ def test_stopped_it_finishes_and_goes_on(tmp_path, monkeypatch):
     for progress in run.run():
         if progress.transitions >= 1000:
             run.stop()
-    result = folder.result()
-    assert result["complete"] is False
-    assert result["validation"] is None
-    assert 1000 <= result["transitions"] < whole.result()["transitions"]
-    assert lincat.load(folder.model_file).n_seen_ == result["transitions"]
+    result = folder.answer
+    assert result.complete is False
+    assert result.validation is None
+    assert 1000 <= result.transitions < whole.answer.transitions
+    assert lincat.load(folder.model_file).n_seen_ == result.transitions
     assert readers() == []
     finish(folder)
     assert learned(folder) == learned(whole)
-    assert folder.result()["validation"] == whole.result()["validation"]
+    assert folder.answer.validation == whole.answer.validation
 
 
 def test_stopped_at_once_it_still_has_something_to_say(tmp_path, monkeypatch):
@@ -250,10 +250,10 @@ def test_stopped_at_once_it_still_has_something_to_say(tmp_path, monkeypatch):
     run.stop()
     for _ in run.run():
         pass
-    assert folder.result()["complete"] is False
-    assert folder.result()["transitions"] >= 0
+    assert folder.answer.complete is False
+    assert folder.answer.transitions >= 0
     finish(folder)
-    assert folder.result()["transitions"] == 4000
+    assert folder.answer.transitions == 4000
 
 
 def test_an_error_leaves_no_thread_behind(tmp_path, monkeypatch):
@@ -284,7 +284,7 @@ def test_nothing_that_is_held_out_is_learned_from(tmp_path, monkeypatch, kind, s
             monkeypatch.setattr(
                 "lincat.runs.model.Model.transitions", watched(seen, run_transitions)
             )
-    assert folder.result()["transitions"] == len(everything) - held
+    assert folder.answer.transitions == len(everything) - held
     learned_from = joined(seen)
     assert len(learned_from) == len(everything) - held
     np.testing.assert_array_equal(learned_from.reward, everything.reward[:-held])
@@ -337,7 +337,7 @@ def test_steps_beyond_the_limit_are_not_even_read(tmp_path, monkeypatch):
     file.write_text("state,reward\n" + good + "1,NaN\n")
     config = EvaluationConfig(source=[str(file)], gamma=0.5, steps=150, warm_up=50)
     folder = run_whole(tmp_path / "run", config)
-    assert folder.result()["transitions"] == 150
+    assert folder.answer.transitions == 150
 
 
 def test_more_to_hold_out_than_there_is_says_so(tmp_path):
@@ -352,6 +352,6 @@ def test_features_chosen_are_explained_once(tmp_path, monkeypatch):
     with pytest.raises(KilledError):
         run_until(folder, 1000)
     finish(folder)
-    notes = folder.result()["notes"]
+    notes = folder.answer.notes
     assert len(notes) == len(set(notes)) == 2
     assert notes[0].startswith("Features chosen: 2 numbers per observation")

@@ -1,4 +1,4 @@
-"""One page of text, tables and interactive figures that needs no network."""
+"""The page of the paper: text, tables and interactive figures, in one file without a network."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from lincat.report.tables import as_cells
+from lincat.report.tables import html_table
 
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Section", "as_html", "html_table"]
+__all__ = ["Section", "as_html"]
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
@@ -70,19 +70,3 @@ for (const id in figures) vegaEmbed("#" + id, figures[id], {{actions: false}});
 </body>
 </html>
 """
-
-
-def html_table(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as an HTML table, numbers to the right."""
-    sides, cells = as_cells(rows)
-
-    def line(tag: str, texts: Sequence[str]) -> str:
-        inner = (
-            f'<{tag} class="{side}">{escape(text)}</{tag}>'
-            for side, text in zip(sides, texts, strict=True)
-        )
-        return f"<tr>{''.join(inner)}</tr>"
-
-    body = "".join(line("td", texts) for texts in cells)
-    head = line("th", list(rows[0]))
-    return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'

@@ -1,4 +1,4 @@
-"""Learning curves: few rows for long runs, none twice, and error bars that go on after a kill."""
+"""Learning recorder: few rows for long runs, none twice, and error bars that go on after a kill."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ import pytest
 import lincat
 from lincat.data.steps import joined
 from lincat.runs.config import EvaluationConfig
-from lincat.runs.curves import Curves, _after
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
+from lincat.runs.recorder import Recorder, _after
 from lincat.runs.shown import choose_states
 from lincat.runs.sources import open_source
 
@@ -30,74 +30,74 @@ def begin(folder, steps, make=lincat.LinearCTD, **options):
     learner = make(grid=lincat.Grid(0.0, 1.0, 10), gamma=0.95, n_features=16, **options)
     shown = choose_states(steps.observation, np.array([0]), n_states=3, seed=0)
     model = Model(features, learner)
-    return model, shown, Curves(folder, model, shown)
+    return model, shown, Recorder(folder, model, shown)
 
 
-def learn(model, curves, steps, size, start=0):
+def learn(model, recorder, steps, size, start=0):
     for i in range(start, len(steps), size):
         model.learner.partial_fit(model.transitions(steps[i : i + size]))
-        curves.record(i / 1e6)
+        recorder.record(i / 1e6)
 
 
 def test_rows_come_ever_more_seldom(folder, steps):
-    model, _, curves = begin(folder, steps)
-    learn(model, curves, steps, size=10)
-    transitions = np.array([row["transitions"] for row in folder.metrics()])
+    model, _, recorder = begin(folder, steps)
+    learn(model, recorder, steps, size=10)
+    transitions = np.array([row.transitions for row in folder.metrics()])
     assert transitions[0] >= 1024
     assert 32 <= len(transitions) <= 32 * np.log2(40_000 / 1024) + 2
     assert np.diff(transitions / np.roll(transitions, 1)).max() < 1.1
 
 
 def test_the_last_row_is_written_once(folder, steps):
-    model, _, curves = begin(folder, steps)
-    learn(model, curves, steps[:2000], size=500)
-    curves.record(1.0, last=True)
-    curves.record(2.0, last=True)
-    transitions = [row["transitions"] for row in folder.metrics()]
+    model, _, recorder = begin(folder, steps)
+    learn(model, recorder, steps[:2000], size=500)
+    recorder.record(1.0, last=True)
+    recorder.record(2.0, last=True)
+    transitions = [row.transitions for row in folder.metrics()]
     assert transitions == [1500, 2000]
 
 
 def test_a_short_run_has_a_row_all_the_same(folder, steps):
-    model, _, curves = begin(folder, steps)
-    learn(model, curves, steps[:10], size=10)
-    curves.record(1.0, last=True)
-    assert [row["transitions"] for row in folder.metrics()] == [10]
+    model, _, recorder = begin(folder, steps)
+    learn(model, recorder, steps[:10], size=10)
+    recorder.record(1.0, last=True)
+    assert [row.transitions for row in folder.metrics()] == [10]
 
 
 def test_rows_say_what_the_model_says(folder, steps):
-    model, shown, curves = begin(folder, steps)
-    learn(model, curves, steps[:2000], size=2000)
+    model, shown, recorder = begin(folder, steps)
+    learn(model, recorder, steps[:2000], size=2000)
     (row,) = folder.metrics()
     distribution = model.predict_shown(shown)
-    assert row["mean"] == distribution.mean().tolist()
-    assert row["quantile"] == distribution.proper().quantile(0.1).tolist()
-    assert row["cvar"] == distribution.proper().cvar(0.1).tolist()
-    assert row["negative_mass"] == distribution.negative_mass.max()
-    clipped = [row["clipped_below"], row["clipped_above"]]
+    assert row.mean == tuple(distribution.mean())
+    assert row.quantile == tuple(distribution.proper().quantile(0.1))
+    assert row.cvar == tuple(distribution.proper().cvar(0.1))
+    assert row.negative_mass == distribution.negative_mass.max()
+    clipped = [row.clipped_below, row.clipped_above]
     np.testing.assert_array_equal(clipped, model.learner.clipped_mass_)
 
 
 def test_after_a_kill_it_goes_on_without_rows_that_were_lost(folder, steps, tmp_path):
-    model, shown, curves = begin(folder, steps)
-    learn(model, curves, steps[:10_000], size=100)
+    model, shown, recorder = begin(folder, steps)
+    learn(model, recorder, steps[:10_000], size=100)
     checkpoint = tmp_path / "checkpoint"
     checkpoint.mkdir()
-    for name, content in curves.files().items():
+    for name, content in recorder.files().items():
         (checkpoint / name).write_bytes(content)
     model.learner.save(checkpoint / "model.safetensors")
-    learn(model, curves, steps[:12_000], size=100, start=10_000)
+    learn(model, recorder, steps[:12_000], size=100, start=10_000)
     rows = folder.metrics()
 
     again = Model(model.features, lincat.load(checkpoint / "model.safetensors"))
-    resumed = Curves.read(checkpoint, folder, again, shown)
-    assert max(row["transitions"] for row in folder.metrics()) <= 10_000
+    resumed = Recorder.read(checkpoint, folder, again, shown)
+    assert max(row.transitions for row in folder.metrics()) <= 10_000
     learn(again, resumed, steps[:12_000], size=100, start=10_000)
     resumed.record(1.0, last=True)
-    after = [row["transitions"] for row in folder.metrics()]
+    after = [row.transitions for row in folder.metrics()]
     assert after == sorted(set(after))
     assert after[-1] == 12_000
     assert len(after) >= len(rows)
-    assert resumed.bars.n_batches >= curves.bars.n_batches - 1
+    assert resumed.bars.n_batches >= recorder.bars.n_batches - 1
     distribution = again.predict_shown(shown)
     low, high = resumed.bars.bands(distribution)
     assert (low <= distribution.cdf_values).all()
@@ -115,10 +115,10 @@ def test_after_a_kill_it_goes_on_without_rows_that_were_lost(folder, steps, tmp_
     ],
 )
 def test_bars_where_they_can_be_had(folder, steps, make, options, has_bars):
-    model, _, curves = begin(folder, steps, make, **options)
-    learn(model, curves, steps[:3000], size=100)
-    assert (curves.bars is not None) == has_bars
-    assert bool(curves.files()) == has_bars
+    model, _, recorder = begin(folder, steps, make, **options)
+    learn(model, recorder, steps[:3000], size=100)
+    assert (recorder.bars is not None) == has_bars
+    assert bool(recorder.files()) == has_bars
     assert len(folder.metrics()) > 10
 
 

@@ -1,4 +1,4 @@
-"""What a run says as it continues: learning curves, and the error bars that come of them."""
+"""What is recorded while a run learns: rows of its curves, and the error bars that come of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import scipy.sparse
 
 from lincat._typing import FeatureMatrix
 from lincat.inference.batch_means import BatchMeans
-from lincat.runs.folder import RunFolder
+from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 
-__all__ = ["Curves"]
+__all__ = ["Recorder"]
 
 _FIRST_ROW = 1024
 # A row each time that the number of transitions has grown by this share: 14 for each doubling,
@@ -22,7 +22,7 @@ _FIRST_ROW = 1024
 _GROWTH = 0.05
 
 
-class Curves:
+class Recorder:
     """Rows of metrics.jsonl for the shown states, and batch means for their bands."""
 
     def __init__(self, folder: RunFolder, model: Model, shown: ShownStates) -> None:
@@ -36,21 +36,25 @@ class Curves:
             self.bars = BatchMeans(_mean_features(model, shown))
 
     @classmethod
-    def read(cls, checkpoint: Path, folder: RunFolder, model: Model, shown: ShownStates) -> Curves:
+    def read(
+        cls, checkpoint: Path, folder: RunFolder, model: Model, shown: ShownStates
+    ) -> Recorder:
         """Continue from what :meth:`files` wrote; rows after the checkpoint are dropped."""
         from safetensors.numpy import load
 
-        curves = cls(folder, model, shown)
+        recorder = cls(folder, model, shown)
         done = model.learner.n_seen_
         folder.forget_metrics_after(done)
-        curves._next = _after(done)
-        curves._recorded = max((row["transitions"] for row in folder.metrics()), default=-1)
+        recorder._next = _after(done)
+        recorder._recorded = max((row.transitions for row in folder.metrics()), default=-1)
         file = checkpoint / "bands.safetensors"
-        if curves.bars is not None and file.exists():
+        if recorder.bars is not None and file.exists():
             state: dict[str, Any] = load(file.read_bytes())
             numbers = {key: int(state[key]) for key in ("length", "begin")}
-            curves.bars = BatchMeans.from_state(_mean_features(model, shown), {**state, **numbers})
-        return curves
+            recorder.bars = BatchMeans.from_state(
+                _mean_features(model, shown), {**state, **numbers}
+            )
+        return recorder
 
     def files(self) -> dict[str, bytes]:
         """Return what a checkpoint has to hold."""
@@ -72,20 +76,17 @@ class Curves:
             self.bars.update(learner)
         distribution = self._model.predict_shown(self.shown)
         proper = distribution.proper()
-        columns = {
-            "mean": distribution.mean(),
-            "quantile": proper.quantile(self._level),
-            "cvar": proper.cvar(self._level),
-        }
         below, above = learner.clipped_mass_
-        row = {
-            "transitions": done,
-            "seconds": round(seconds, 3),
-            "clipped_below": float(below),
-            "clipped_above": float(above),
-            "negative_mass": float(distribution.negative_mass.max()),
-            **{name: [float(x) for x in values] for name, values in columns.items()},
-        }
+        row = MetricsRow(
+            transitions=done,
+            seconds=round(seconds, 3),
+            clipped_below=float(below),
+            clipped_above=float(above),
+            negative_mass=float(distribution.negative_mass.max()),
+            mean=tuple(distribution.mean().tolist()),
+            quantile=tuple(proper.quantile(self._level).tolist()),
+            cvar=tuple(proper.cvar(self._level).tolist()),
+        )
         self._folder.append_metrics(row)
 
 

@@ -12,8 +12,8 @@ from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.projection import project
 from lincat.inference import scores
+from lincat.inference.answer import GroupValidation, Method, Validation
 from lincat.inference.pit import Transform
-from lincat.inference.results import GroupValidation, Validation
 
 __all__ = ["validate"]
 
@@ -32,6 +32,8 @@ def validate(
     bins: int = 20,
     tail: float = 0.05,
     confidence: float = 0.95,
+    method: Method | None = None,
+    description: str = "",
 ) -> Validation:
     """Compare predicted distributions with returns that were not learned from.
 
@@ -60,6 +62,11 @@ def validate(
         The level of CVaR.
     confidence : float
         Of the band around the empirical CDF.
+    method : "rollouts" or "held_out", optional
+        Where returns that are draws come from; "held_out" by default. With ``weights`` it is
+        "exact".
+    description : str
+        The same in words, for reports; by default how many there are.
 
     Returns
     -------
@@ -88,12 +95,16 @@ def validate(
     if "all" in names:
         raise fail("groups", "labels other than 'all', which is every state", "'all'")
     _, block = _labels(blocks, "blocks", len(dist))
+    exact = weights is not None
+    if method is not None and method not in (("exact",) if exact else ("rollouts", "held_out")):
+        expected = "'exact', as there are weights" if exact else "'rollouts' or 'held_out'"
+        raise fail("method", expected, repr(method))
 
     cases = _Cases(
         dist,
         values,
         mass,
-        exact=weights is not None,
+        exact=exact,
         block=None if blocks is None else block,
         levels=check,
         bins=bins,
@@ -104,7 +115,12 @@ def validate(
     parts = [("all", everything)]
     if groups is not None:
         parts += [(name, everything[member == i]) for i, name in enumerate(names)]
+    by_default = (
+        f"the exact answer for {len(dist):,} states" if exact else f"{values.size:,} returns"
+    )
     return Validation(
+        method=method or ("exact" if exact else "held_out"),
+        description=description or by_default,
         levels=tuple(check.tolist()),
         tail=tail,
         confidence=float(confidence),
@@ -175,6 +191,7 @@ class _Cases:
         transform = Transform(self.cdf, self.grid, values)
         self.inside = [transform.within((1.0 - c) / 2.0, (1.0 + c) / 2.0) for c in levels.tolist()]
         self.below = transform.below(tail)
+        self.below_quantile = (values < proper.quantile(tail)[:, None]).astype(np.float64)
         # The share of each state's own mass that lies below the edge of each bin.
         self.pit = np.stack(
             [(mass * transform.below(u)).sum(axis=1) for u in np.linspace(0.0, 1.0, bins + 1)], 1
@@ -229,8 +246,10 @@ class _Cases:
             band = scores.dkw_band(1.0 / float((weight**2).sum()), self.confidence)
         mean_error, mean_error_se = average(self.error)
         below, below_se = average(self.below)
+        below_quantile, below_quantile_se = average(self.below_quantile)
         coverage = [average(inside) for inside in self.inside]
         height = np.diff(self.pit[rows].sum(axis=0)) / total
+        crps, climatology = average(self.crps)[0], scores.half_mean_difference(flat, flat_mass)
         return GroupValidation(
             group=name,
             n_states=len(rows),
@@ -239,8 +258,9 @@ class _Cases:
             w1_noise=noise,
             w1_states=None if self.w1 is None else float(state @ self.w1[rows]),
             w1_states_noise=None if self.w1 is None else float(state @ self.w1_noise[rows]),
-            crps=average(self.crps)[0],
-            crps_climatology=scores.half_mean_difference(flat, flat_mass),
+            crps=crps,
+            crps_climatology=climatology,
+            skill=1.0 - crps / climatology if climatology > 0.0 else None,
             mean_error=mean_error,
             mean_error_se=mean_error_se,
             coverage=tuple(c for c, _ in coverage),
@@ -249,6 +269,8 @@ class _Cases:
             cvar_realised=scores.lower_tail_mean(flat, flat_mass, self.tail),
             below_tail=below,
             below_tail_se=below_se,
+            below_quantile=below_quantile,
+            below_quantile_se=below_quantile_se,
             pit=tuple((len(height) * height).tolist()),
             predicted_cdf=(*pooled.tolist(), 1.0),
             empirical_cdf=tuple(empirical.tolist()),

@@ -1,0 +1,331 @@
+"""The pages of answers: of one, and of several laid over each other.
+
+Both hold the answers themselves as JSON, which their script draws; what is written here is what can
+be read without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import msgspec
+import numpy as np
+
+from lincat._arguments import check_levels, check_number, fail
+from lincat._typing import FloatArray
+from lincat.inference.answer import Answer, Bands, Caution
+from lincat.report.numbers import show_count, show_given, show_seconds, show_share, visible_range
+from lincat.report.pieces import (
+    calibration,
+    configuration,
+    controls,
+    distributions_sections,
+    learning_curves,
+    shown_states,
+    warnings_box,
+)
+from lincat.report.sentences import (
+    comparison_sentence,
+    summary_sentence,
+    threshold_sentence,
+    trust_sentence,
+)
+from lincat.report.shell import facts, interactive_page, prose
+from lincat.report.tables import html_table, summary_rows
+
+__all__ = ["cautions", "comparison_page", "evaluation_page", "page", "summary_text"]
+
+_MOST_RUNS = 24
+_NEGLIGIBLE = 1e-3  # negative mass
+_BAND_DIGITS = 5
+
+
+class _PageData(msgspec.Struct, frozen=True, kw_only=True):
+    """What the script of a page reads."""
+
+    answers: tuple[Answer, ...]  # on the same states, those that are shown
+    runs: tuple[str, ...]  # what they are called; none for a single one
+    chosen: tuple[int, ...]  # what is drawn at first: states, or of several answers runs
+    range: tuple[float, float]  # of returns worth drawing
+    level: float
+    threshold: float | None
+
+
+def evaluation_page(
+    answer: Answer,
+    *,
+    level: float | None = None,
+    threshold: float | None = None,
+    command: str = "",
+) -> str:
+    """Return the page of an answer as HTML: one file that needs, and can reach, nothing else.
+
+    Parameters
+    ----------
+    answer : Answer
+    level, threshold : float, optional
+        Of quantiles and CVaR, and of the chance to end below; the answer's own by default.
+    command : str
+        That runs it again.
+
+    Examples
+    --------
+    >>> from lincat import Answer, Grid, page
+    >>> answer = Answer(source="a coin", gamma=0.5, grid=Grid(0.0, 2.0, intervals=2),
+    ...                 state_names=("start",), cdf=((0.5, 0.5),))
+    >>> page(answer)[:15]
+    '<!DOCTYPE html>'
+    """
+    level, threshold = _asked(answer, level, threshold)
+    first, *rest = _sentences(answer, level, threshold)
+    data = _data([answer], (), level, threshold)
+    n, shown = len(answer.state_names), data.answers[0]
+    header = [
+        '<p class="eyebrow">Return distribution, evaluated with lincat</p>',
+        f"<h1>{escape(answer.source)}</h1>",
+        f'<p class="lead">{prose(first)}</p>',
+        f'<p class="trust">{prose(" ".join(rest))}</p>',
+        facts(_facts(answer)),
+    ]
+    return _page(
+        answer.source,
+        header,
+        data,
+        warnings=[caution.text for caution in cautions(answer)],
+        picker=controls("States", total=n, shown=len(shown.state_names)),
+        static=html_table(summary_rows(shown.returns, shown.state_names, level=level)),
+        configuration=configuration(answer.config, command, answer.versions),
+    )
+
+
+page = evaluation_page
+
+
+def comparison_page(
+    answers: Sequence[Answer],
+    runs: Sequence[str],
+    *,
+    level: float | None = None,
+    threshold: float | None = None,
+    command: str = "",
+) -> str:
+    """Return the page of several answers on the same states; grids may differ.
+
+    Parameters
+    ----------
+    answers : list of Answer
+    runs : list of str
+        What to call them.
+    level, threshold, command
+        As for :func:`evaluation_page`; level and threshold of the first by default.
+
+    Examples
+    --------
+    >>> from lincat import Answer, Grid
+    >>> from lincat.report.answer_page import comparison_page
+    >>> grid = Grid(0.0, 10.0, intervals=2)
+    >>> one, two = (
+    ...     Answer(source="coins", gamma=0.5, grid=grid, state_names=("start",), cdf=(cdf,))
+    ...     for cdf in [(0.4, 0.5), (0.1, 0.9)]
+    ... )
+    >>> "run bold has the highest mean return" in comparison_page([one, two], ["bold", "careful"])
+    True
+    """
+    if not 2 <= len(answers) <= _MOST_RUNS:
+        raise fail("answers", f"those of 2 to {_MOST_RUNS} runs", len(answers))
+    if len(runs) != len(answers):
+        raise fail("runs", f"{len(answers)} names", len(runs))
+    for name, answer in zip(runs, answers, strict=True):
+        if answer.state_names != answers[0].state_names:
+            raise fail(f"run {name}", "the states of the first run", list(answer.state_names))
+    level, threshold = _asked(answers[0], level, threshold)
+    data = _data(answers, runs, level, threshold)
+    distributions = [answer.returns for answer in answers]
+    sentence = comparison_sentence(runs, distributions, answers[0].state_names[0], level=level)
+    about = []
+    for name, answer in zip(runs, answers, strict=True):
+        described = ", ".join(filter(None, [answer.source, answer.learner]))
+        about.append(f"<strong>{escape(name)}</strong>: {escape(described)}")
+    title = "Runs compared"
+    header = [
+        '<p class="eyebrow">Return distributions, compared with lincat</p>',
+        f"<h1>{title}</h1>",
+        f'<p class="lead">{prose(sentence)}</p>',
+        f'<p class="trust">{"; ".join(about)}.</p>',
+    ]
+    tables = [
+        summary_rows(shown.returns, shown.state_names, level=level, negative=False)
+        for shown in data.answers
+    ]
+    static = [
+        {"state": row["state"], "run": name, **row}
+        for rows in zip(*tables, strict=True)
+        for name, row in zip(runs, rows, strict=True)
+    ]
+    texts = [
+        f"{name}: {caution.text}"
+        for name, answer in zip(runs, answers, strict=True)
+        for caution in cautions(answer)
+    ]
+    return _page(
+        title,
+        header,
+        data,
+        warnings=texts,
+        picker=controls("Runs", facets=len(data.answers[0].state_names) > 1),
+        static=html_table(static),
+        configuration=configuration("", command, answers[0].versions),
+    )
+
+
+def summary_text(
+    answer: Answer, *, level: float | None = None, threshold: float | None = None
+) -> str:
+    """Return the summary in plain words, a sentence per line: risk, threshold, and trust.
+
+    Examples
+    --------
+    >>> from lincat import Answer, Grid
+    >>> from lincat.report.answer_page import summary_text
+    >>> answer = Answer(source="my log", gamma=0.9, grid=Grid(0.0, 30.0, intervals=3),
+    ...                 state_names=("start",), cdf=((0.04, 0.5, 0.9),), threshold=10.0)
+    >>> print(summary_text(answer).splitlines()[1])
+    The chance to end below 10 is 4.0 %.
+    """
+    return "\n".join(_sentences(answer, *_asked(answer, level, threshold)))
+
+
+def cautions(answer: Answer) -> list[Caution]:
+    """Return the answer's warnings, with those that its own figures give rise to."""
+    found = list(answer.warnings)
+    if not answer.complete:
+        text = "The run was interrupted: this is what it had learned by then."
+        found.insert(0, Caution("interrupted", text))
+    negative = answer.returns.negative_mass
+    if negative.max() > _NEGLIGIBLE:
+        worst = int(negative.argmax())
+        share = show_share(float(negative[worst]))
+        text = (
+            f"Negative mass: up to {share} (state {answer.state_names[worst]}). Distributions, "
+            "quantiles and tails are of the nearest proper ones; means are as learned."
+        )
+        found.append(Caution("negative_mass", text))
+    return found
+
+
+def _page(
+    title: str,
+    header: Sequence[str],
+    data: _PageData,
+    *,
+    warnings: Sequence[str],
+    picker: str,
+    static: str,
+    configuration: str,
+) -> str:
+    several = bool(data.runs)
+    bands = next((answer.bands for answer in data.answers if answer.bands is not None), None)
+    body = [
+        f"<header>{chr(10).join(header)}</header><main>",
+        warnings_box(warnings),
+        picker,
+        *distributions_sections(
+            "run" if several else "state",
+            static=static,
+            confidence=None if bands is None else bands.confidence,
+        ),
+        learning_curves(data.answers, data.level),
+        calibration([answer.validation for answer in data.answers if answer.validation], several),
+        configuration,
+        "</main>",
+    ]
+    return interactive_page(title, "\n".join(body), data)
+
+
+def _asked(
+    answer: Answer, level: float | None, threshold: float | None
+) -> tuple[float, float | None]:
+    """The level and the threshold to show: those given, or else the answer's own."""
+    level = answer.level if level is None else float(check_levels(level, "level", zero=False))
+    if threshold is None:
+        return level, answer.threshold
+    return level, check_number(threshold, "threshold")
+
+
+def _sentences(answer: Answer, level: float, threshold: float | None) -> list[str]:
+    """Summary, chance to end below the threshold, trust."""
+    dist, name = answer.returns, answer.state_names[0]
+    sentences = [summary_sentence(dist, name, level=level)]
+    if threshold is not None:
+        sentences.append(threshold_sentence(dist, threshold, name))
+    width = answer.grid.high - answer.grid.low
+    confidence = None if answer.bands is None else answer.bands.confidence
+    return [*sentences, trust_sentence(answer.validation, width=width, confidence=confidence)]
+
+
+def _facts(answer: Answer) -> list[tuple[str, str, str]]:
+    grid, pace = answer.grid, ""
+    if answer.seconds:
+        per_second = show_count(answer.transitions / answer.seconds)
+        pace = f"in {show_seconds(answer.seconds)}, {per_second} per second"
+    entries = [
+        ("Source", answer.source, ""),
+        ("Learner", answer.learner, ""),
+        ("Features", answer.features, ""),
+        ("Transitions", f"{answer.transitions:,}" if answer.transitions else "", pace),
+        ("Discount", f"γ = {answer.gamma:g}", ""),
+        (
+            "Grid",
+            f"{show_given(grid.low)} to {show_given(grid.high)}",
+            f"{grid.intervals} intervals",
+        ),
+    ]
+    return [entry for entry in entries if entry[1]]
+
+
+def _data(
+    answers: Sequence[Answer], runs: Sequence[str], level: float, threshold: float | None
+) -> _PageData:
+    states = shown_states(len(answers[0].state_names))
+    shown = tuple(_shown(answer, states) for answer in answers)
+    return _PageData(
+        answers=shown,
+        runs=tuple(runs),
+        chosen=tuple(range(len(runs))) if runs else _first_choice(len(states)),
+        range=visible_range(*(answer.returns for answer in shown)),
+        level=level,
+        threshold=threshold,
+    )
+
+
+def _shown(answer: Answer, states: Sequence[int]) -> Answer:
+    """The answer on some of its states, in digits enough to be drawn."""
+    names, curves, bands = [answer.state_names[i] for i in states], answer.curves, answer.bands
+    if bands is not None:
+        low, high = (_drawn_band(np.array(band)[states]) for band in (bands.low, bands.high))
+        bands = Bands(confidence=bands.confidence, low=low, high=high)
+    if curves is not None:
+        kept = [i for i, name in enumerate(curves.state_names) if name in names]
+        curves = msgspec.structs.replace(
+            curves,
+            state_names=tuple(curves.state_names[i] for i in kept),
+            mean=tuple(curves.mean[i] for i in kept),
+            cvar=tuple(curves.cvar[i] for i in kept),
+        )
+    return msgspec.structs.replace(
+        answer,
+        state_names=tuple(names),
+        cdf=tuple(answer.cdf[i] for i in states),
+        bands=bands,
+        curves=curves,
+    )
+
+
+def _drawn_band(band: FloatArray) -> tuple[tuple[float, ...], ...]:
+    return tuple(map(tuple, np.clip(band, 0.0, 1.0).round(_BAND_DIGITS).tolist()))
+
+
+def _first_choice(n: int) -> tuple[int, ...]:
+    """All states, or eight spread over many: more ridges than that are a crowd."""
+    return tuple(sorted({round(i * (n - 1) / max(min(n, 8) - 1, 1)) for i in range(min(n, 8))}))

@@ -1,0 +1,165 @@
+"""The end of a run: its answer, and what the user should hear of beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lincat._typing import FloatArray
+from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
+from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
+from lincat.learners._base import Learner
+from lincat.learners._categorical import CategoricalLearner
+from lincat.runs.config import EvaluationConfig, config_to_toml
+from lincat.runs.folder import MetricsRow, RunFolder
+from lincat.runs.model import Model
+from lincat.runs.recorder import Recorder
+from lincat.runs.sources import Opened
+
+__all__ = ["answer_of", "curves_of"]
+
+_CONFIDENCE = 0.95
+_NEGLIGIBLE = 1e-5  # mass off the grid, per transition
+_DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
+_DIGITS = 7  # of curves, which are there to be drawn
+
+
+def answer_of(
+    folder: RunFolder,
+    opened: Opened,
+    model: Model,
+    recorder: Recorder,
+    *,
+    validation: Validation | None,
+    seconds: float,
+    complete: bool,
+    notes: Sequence[str],
+    cautions: Sequence[Caution] = (),
+) -> Answer:
+    """Return what the run says of the shown states, and how far to trust it."""
+    config, source, shown = folder.config, opened.source, recorder.shown
+    distribution = model.predict_shown(shown)
+    bands = None
+    if (bars := _bars(recorder)) is not None:
+        low, high = bars.bands(distribution, confidence=_CONFIDENCE)
+        bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
+    return Answer(
+        source=source.description,
+        observation_names=tuple(source.space.names),
+        features=model.features.describe(),
+        learner=type(model.learner).__name__,
+        gamma=opened.gamma,
+        transitions=model.learner.n_seen_,
+        skipped_rows=source.skipped_rows,
+        seconds=seconds,
+        complete=complete,
+        grid=distribution.grid,
+        state_names=tuple(shown.names),
+        cdf=_rows(distribution.cdf_values),
+        bands=bands,
+        level=config.level,
+        threshold=config.below,
+        curves=curves_of(folder.metrics(), shown.names, config.level),
+        validation=validation,
+        notes=tuple(notes),
+        warnings=(*cautions, *_cautions(model, recorder, config, source.skipped_rows)),
+        config=config_to_toml(config),
+        versions=folder.versions,
+    )
+
+
+def curves_of(rows: Sequence[MetricsRow], names: Sequence[str], level: float) -> Curves | None:
+    """Return the rows of a run as columns; nothing where there are no rows."""
+    if not rows:
+        return None
+
+    def columns(table: list[Any]) -> Any:
+        return tuple(tuple(float(f"{x:.{_DIGITS}g}") for x in column) for column in table)
+
+    clipped, negative = columns(
+        [
+            [row.clipped_below + row.clipped_above for row in rows],
+            [row.negative_mass for row in rows],
+        ]
+    )
+    return Curves(
+        level=level,
+        state_names=tuple(names),
+        transitions=tuple(row.transitions for row in rows),
+        mean=columns(list(zip(*(row.mean for row in rows), strict=True))),
+        cvar=columns(list(zip(*(row.cvar for row in rows), strict=True))),
+        clipped=clipped,
+        negative_mass=negative,
+    )
+
+
+def _rows(table: FloatArray) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in table.tolist())
+
+
+def _cautions(
+    model: Model, recorder: Recorder, config: EvaluationConfig, skipped_rows: int
+) -> list[Caution]:
+    """Return what may be wrong with the answer, a sentence each."""
+    skipped = f"{skipped_rows:,} bad rows were left out (--on-bad-rows skip)."
+    found = [
+        Caution("off_grid", _clipped(model.learner)),
+        Caution("large_step", _step(model.learner, config)),
+        Caution("never_fired", _never_fired(model)),
+        Caution("unsettled", _short(recorder)),
+        Caution("bad_rows", skipped if skipped_rows else ""),
+    ]
+    return [caution for caution in found if caution.text]
+
+
+def _bars(recorder: Recorder) -> BatchMeans | None:
+    """The error bars, if the run was long enough for any."""
+    bars = recorder.bars
+    return bars if bars is not None and bars.n_batches >= FEWEST_BATCHES else None
+
+
+def _short(recorder: Recorder) -> str:
+    bars = _bars(recorder)
+    if bars is None or bars.autocorrelation() <= _DEPENDENT:
+        return ""
+    return (
+        "Learning had not settled: the estimate still drifts from one part of the run to the next, "
+        "so its error bars are too narrow; learn from more transitions."
+    )
+
+
+def _clipped(learner: CategoricalLearner) -> str:
+    below, above = learner.clipped_mass_
+    if below + above <= _NEGLIGIBLE:
+        return ""
+    grid, (low, high) = learner.grid_, learner.reach_
+    return (
+        f"{below:.2g} of the mass falls below the grid [{grid.low:.4g}, {grid.high:.4g}] and "
+        f"{above:.2g} above it, and is moved to its ends, so means are biased; the rewards seen "
+        f"would fit [{low:.4g}, {high:.4g}] (--low, --high)."
+    )
+
+
+def _step(learner: Learner, config: EvaluationConfig) -> str:
+    if not isinstance(config.step_size, float):
+        return ""
+    limit = learner.stable_step_
+    if config.step_size <= 0.5 * limit:
+        return ""
+    return (
+        f"The step size {config.step_size:g} is close to or above {limit:.3g}, up to which "
+        "learning is shown to be stable: expect noise; --step-size auto needs no tuning."
+    )
+
+
+def _never_fired(model: Model) -> str:
+    """Rows of parameters that no transition touched, where that is worth a word."""
+    features = model.features
+    known = features.n_known_  # other rows are kept for ids that never came
+    idle = known - int(model.learner.touched_rows().sum())
+    if idle <= 0 or not features.all_used:
+        return ""
+    what = "features never fire"
+    if features.table:
+        what = "states were never left (those that end an episode never are)"
+    return f"{idle} of {known} {what}: what is said of them is a first guess."

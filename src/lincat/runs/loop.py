@@ -1,0 +1,298 @@
+"""The loop of ``lincat evaluate``: from a source to a learned model, with everything kept on disk.
+
+A generator, so that progress is shown by whoever runs it. One thread reads, joins and makes
+features, the other learns: the learner's loops leave the interpreter alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from lincat._arguments import InvalidInputError, fail
+from lincat.core.grid import Grid
+from lincat.data.n_step import n_step
+from lincat.data.steps import Steps, joined
+from lincat.data.transitions import Transitions
+from lincat.features._base import Features
+from lincat.features.auto import choose_features, features_from_name
+from lincat.features.files import save_bytes as features_bytes
+from lincat.features.lookup import Lookup
+from lincat.inference.answer import Caution
+from lincat.learners._categorical import CategoricalLearner
+from lincat.learners.divergence import DivergenceError
+from lincat.learners.files import save_bytes as learner_bytes
+from lincat.learners.registry import LEARNERS
+from lincat.runs.conclude import answer_of
+from lincat.runs.folder import RunFolder
+from lincat.runs.model import Model
+from lincat.runs.prefetch import prefetched
+from lincat.runs.recorder import Recorder
+from lincat.runs.shown import ShownStates, choose_states, start_observations
+from lincat.runs.sources import Opened, open_source
+from lincat.runs.stream import HoldOut, in_multiples, limited
+from lincat.runs.validation import check_model, held_out_rows
+
+__all__ = ["EvaluationRun", "Progress"]
+
+_SECONDS_BETWEEN_CHECKPOINTS = 10.0
+# Transitions learned from at a time: so many at first, then this share of those seen so far.
+_FIRST_PIECE = 1024
+_PIECES = 32
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is.
+
+    Attributes
+    ----------
+    doing : str
+        What is being done, in a word or two.
+    transitions : int
+        Learned from so far.
+    total : int or None
+        How many there will be, if that is known.
+    """
+
+    doing: str
+    transitions: int
+    total: int | None
+
+
+class _SoFar(msgspec.Struct):
+    """What a checkpoint knows beside the model: progress.json."""
+
+    seconds: float
+    notes: list[str]
+
+
+class EvaluationRun:
+    """A run: begun in a new folder, or continued in an old one.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    opened : Opened, optional
+        The source that its configuration names, if it is open.
+    """
+
+    def __init__(self, folder: RunFolder, opened: Opened | None = None) -> None:
+        self.folder = folder
+        self.config = folder.config
+        self.notes: list[str] = []
+        self._stop = threading.Event()
+        self._opened = open_source(self.config) if opened is None else opened
+        self.seconds = 0.0
+
+    def stop(self) -> None:
+        """Finish after what is under way, as if the stream ended here."""
+        self._stop.set()
+
+    def run(self) -> Iterator[Progress]:
+        """Learn, write the model and the result; yield after every batch."""
+        opened, config = self._opened, self.config
+        done = self._restore()
+        held = HoldOut(held_out_rows(config.validate, opened))
+        total = opened.rows
+        total = None if total is None else max(total - held.rows, 0)
+        yield Progress("reading", done, total)
+        # Kept: to close it would wait for a stream that is silent.
+        self._source_batches = opened.source.batches(skip=done)
+        batches: Iterable[Steps] = limited(
+            self._source_batches, None if opened.steps is None else opened.steps - done
+        )
+        batches = iter(held.passing(batches))
+        if done == 0:
+            batches = self._warm_up(batches)
+        if config.n_step > 1:
+            batches = n_step(batches, config.n_step, opened.gamma)
+        if config.batch_size > 1:
+            batches = in_multiples(batches, config.batch_size)
+        yield Progress("preparing", done, total)
+        with closing(prefetched(map(self.model.transitions, batches), stop=self._stop)) as reader:
+            for done in self._learn(reader):
+                yield Progress("learning", done, total)
+        self.recorder.record(self.seconds, last=True)
+        self._keep()
+        yield Progress("checking", done, total)
+        self._conclude(None if self._stop.is_set() else held.kept)
+        yield Progress("done", done, total)
+
+    def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
+        """Learn from all transitions, and keep what must not be lost; yield how far it is."""
+        learner = self.model.learner
+        learner.warn = False  # of mass off the grid: said with everything else, at the end
+        begun = kept = time.perf_counter()
+        before, size = self.seconds, self.config.batch_size
+        for transitions in self._pieces(reader):
+            learner.partial_fit(transitions, batch_size=min(size, max(len(transitions), 1)))
+            now = time.perf_counter()
+            self.seconds = before + now - begun
+            self.recorder.record(self.seconds)
+            if now - kept > _SECONDS_BETWEEN_CHECKPOINTS and learner.n_seen_ > 0:
+                self._keep()
+                kept = time.perf_counter()
+            yield learner.n_seen_
+            if self._stop.is_set():
+                break
+
+    def _pieces(self, reader: Iterator[Transitions]) -> Iterator[Transitions]:
+        """Cut batches so that early on, where curves move, there is something to see of it."""
+        size, done = self.config.batch_size, self.model.done
+        for transitions in reader:
+            begin = 0
+            while begin < len(transitions):
+                piece = max(_FIRST_PIECE, done // _PIECES) // size * size or size
+                yield transitions[begin : begin + piece]
+                begin += piece
+                done += piece
+
+    def _conclude(self, held: Steps | None) -> None:
+        """Check the model and write the answer."""
+        opened, config, model = self._opened, self.config, self.model
+        model.learner.save(self.folder.model_file)
+        model.features.save(self.folder.features_file)
+        complete = not self._stop.is_set()
+        validation, cautions = None, []
+        if complete:
+            try:
+                validation = check_model(model, self.shown, opened, config, held)
+            except InvalidInputError as error:  # no reason to lose what was learned
+                cautions.append(Caution("not_validated", f"Not validated: {error}."))
+        self.folder.answer = answer_of(
+            self.folder,
+            opened,
+            model,
+            self.recorder,
+            validation=validation,
+            seconds=self.seconds,
+            complete=complete,
+            notes=self.notes,
+            cautions=cautions,
+        )
+
+    # ------------------------------------------------------------------- beginning, continuing
+
+    def _restore(self) -> int:
+        """Continue from the newest checkpoint, if there is one; return how far it is."""
+        checkpoint = self.folder.last_checkpoint()
+        if checkpoint is None:
+            self.folder.forget_metrics()
+            return 0
+        # The configuration names the same code, and whoever continues a run trusts that.
+        self.model = Model.read(checkpoint, trust_code=True)
+        self.shown = self.folder.shown
+        so_far = msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=_SoFar)
+        self.seconds, self.notes = so_far.seconds, so_far.notes
+        done: int = self.model.learner.n_seen_
+        self.recorder = Recorder.read(checkpoint, self.folder, self.model, self.shown)
+        return done
+
+    def _warm_up(self, batches: Iterator[Steps]) -> Iterator[Steps]:
+        """Fit the features and choose the states of the report; nothing is taken away."""
+        first: list[Steps] = []
+        seen = 0
+        for batch in batches:
+            first.append(batch)
+            seen += len(batch)
+            if seen >= self.config.warm_up:
+                break
+        if seen == 0:
+            expected, got = "transitions to learn from", "none"
+            if self.config.validate and self._opened.is_recorded:
+                got = f"none that are not held out (--validate {self.config.validate})"
+            raise fail(self._opened.source.description, expected, got)
+        sample = joined(first)[: self.config.warm_up]
+        features = self._features(sample)
+        self.notes.append(features.describe())
+        self.model = Model(features, self._learner(features, sample))
+        self.shown = self._choose_shown(sample)
+        self.folder.shown = self.shown
+        self.recorder = Recorder(self.folder, self.model, self.shown)
+        self._rehearse(sample)
+        return itertools.chain(first, batches)
+
+    def _rehearse(self, sample: Steps) -> None:
+        """Have kernels compiled, or read from disk, before the clock starts."""
+        stand_in = self.model.learner.clone()
+        stand_in.warn = False
+        # If it diverges, so will the learner, which then says after how many transitions.
+        with suppress(DivergenceError):
+            rows = self.model.transitions(sample[:_FIRST_PIECE])
+            stand_in.partial_fit(rows, batch_size=min(self.config.batch_size, len(rows)))
+
+    def _features(self, sample: Steps) -> Features:
+        config, opened = self.config, self._opened
+        space, problem = opened.source.space, opened.problem
+        if config.features == "auto" and problem is not None and not problem.is_tabular:
+            return Lookup(problem.Phi).fit(sample.observation)
+        chosen = features_from_name(
+            config.features, config.feature_options, n_states=space.n_states
+        )
+        if chosen is not None:
+            return chosen.fit(sample.observation)
+        features, reason = choose_features(
+            sample.observation, n_states=space.n_states, low=space.low, high=space.high
+        )
+        self.notes.append(f"Features chosen: {reason}")
+        return features
+
+    def _learner(self, features: Features, sample: Steps) -> CategoricalLearner:
+        config, problem = self.config, self._opened.problem
+        if config.low is not None and config.high is not None:
+            grid = Grid(config.low, config.high, config.intervals)
+        elif problem is not None:
+            grid = problem.grid(config.intervals)
+        else:
+            grid = self._grid(sample)
+        learner: CategoricalLearner = LEARNERS[config.learner](
+            grid=grid,
+            gamma=self._opened.gamma,
+            step_size=config.step_size,
+            averaging=config.averaging,
+            intervals=config.intervals,
+            n_features=features.n_features_,
+            dtype=config.dtype,
+        )
+        return learner
+
+    def _grid(self, sample: Steps) -> Grid:
+        """A grid from the whole warm-up, as the learner sees it."""
+        steps = sample
+        if self.config.n_step > 1:
+            steps = joined(list(n_step([sample], self.config.n_step, self._opened.gamma)))
+        gamma = self._opened.gamma
+        given = np.full(len(steps), gamma) if steps.discount is None else steps.discount
+        discount = np.where(steps.terminated, 0.0, given)
+        return Grid.for_transitions(steps.reward, discount, intervals=self.config.intervals)
+
+    def _choose_shown(self, sample: Steps) -> ShownStates:
+        source, problem = self._opened.source, self._opened.problem
+        starts = source.starts
+        if starts is None or len(starts) == 0:
+            starts = start_observations(sample)
+        return choose_states(
+            sample.observation,
+            starts,
+            n_states=self.config.n_states,
+            seed=self.config.seed,
+            labels=None if problem is None else problem.state_names,
+        )
+
+    def _keep(self) -> None:
+        """Write a checkpoint."""
+        files = {
+            "model.safetensors": learner_bytes(self.model.learner),
+            "features.safetensors": features_bytes(self.model.features),
+            "progress.json": msgspec.json.encode(_SoFar(self.seconds, self.notes)),
+            **self.recorder.files(),
+        }
+        self.folder.write_checkpoint(self.model.learner.n_seen_, files)

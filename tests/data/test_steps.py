@@ -1,0 +1,39 @@
+"""Steps: slices and joints, with the record that they are parts of."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lincat.data.steps import Steps, joined
+
+
+def unbroken(n):
+    """n steps through points that follow each other."""
+    record, no = np.arange(2.0 * n + 2).reshape(n + 1, 2), np.zeros(n, bool)
+    return Steps(record[:-1], np.arange(float(n)), record[1:], no, no, record=record)
+
+
+@given(st.integers(1, 12), st.data())
+def test_a_slice_has_the_part_of_the_record_that_belongs_to_it(n, data):
+    part = data.draw(st.slices(n))
+    steps = unbroken(n)[part]
+    np.testing.assert_array_equal(steps.reward, np.arange(float(n))[part])
+    if steps.record is not None:
+        np.testing.assert_array_equal(steps.record[:-1], steps.observation)
+        np.testing.assert_array_equal(steps.record[1:], steps.next_observation)
+    elif len(steps) > 1:
+        assert part.step not in (None, 1)
+
+
+def test_slices_copy_nothing():
+    steps = unbroken(6)
+    assert np.shares_memory(steps[2:4].record, steps.record)
+    assert len(steps[2:4].record) == 3
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_several_batches_are_no_longer_one_record(parts):
+    whole = joined([unbroken(3)] * parts)
+    assert len(whole) == 3 * parts
+    assert (whole.record is None) == (parts > 1)
