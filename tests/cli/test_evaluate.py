@@ -259,3 +259,13 @@ def test_the_built_in_example_is_close_to_monte_carlo(here):
     assert overall["n_returns"] == 10_000
     assert overall["w1_states"] <= 0.05 * (grid.high - grid.low)
     assert abs(overall["coverage_80"] - 0.8) <= 0.05
+
+
+@pytest.mark.parametrize("option", ["--show", "--states"])
+def test_how_many_states_to_show_and_what_that_was_called(here, option):
+    assert evaluate("frozen_lake", "--steps", 500, option, 3, "--out", "run").code == 0
+    run = lincat.read_run("run")
+    assert run.config.n_states == 3
+    assert len(run.names) == 1 + 3
+    assert "--states" not in evaluate("--help").out
+    assert "--show" in evaluate("--help").out

@@ -96,3 +96,25 @@ def test_features_that_run_code_need_trust(tmp_path):
         lincat.read_run(tmp_path / "run").predict(point)
     trusted = lincat.read_run(tmp_path / "run", trust_code=True)
     assert trusted.predict(point).mean() == mean
+
+
+def test_the_page_from_python(tmp_path):
+    run = lincat.evaluate("frozen_lake", out=tmp_path / "run", steps=2000, validate=1)
+    assert run.report() == tmp_path / "run" / "report.html"
+    page = run.report().read_text()
+    assert f"lincat evaluate --config {tmp_path / 'run' / 'config.toml'}" in page
+    careful = run.report(tmp_path / "careful.html", level=0.01, threshold=0.5)
+    assert "The chance to end below 0.5 is" in careful.read_text()
+    assert "The chance to end below" not in page
+    # The same page, but for the command that only a run knows.
+    assert lincat.page(run.answer).count("<section") == page.count("<section")
+
+
+def test_an_answer_on_the_states_of_another_run(tmp_path):
+    one = lincat.evaluate("frozen_lake", out=tmp_path / "one", steps=3000, n_states=2)
+    two = lincat.evaluate("frozen_lake", out=tmp_path / "two", steps=3000, n_states=5, seed=1)
+    answer = two.answer_on(one.shown)
+    assert answer.state_names == one.answer.state_names
+    assert answer.bands is None
+    expected = two.model.predict_shown(one.shown).cdf_values
+    np.testing.assert_array_equal(answer.returns.cdf_values, expected)

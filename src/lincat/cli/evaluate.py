@@ -17,6 +17,7 @@ from lincat.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from lincat import Answer
+    from lincat.cli.run_page import Summary
     from lincat.runs.config import EvaluationConfig
     from lincat.runs.folder import RunFolder
 
@@ -174,6 +175,8 @@ def evaluate(
 
 def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     """Run to the end, write the page, and say what came out."""
+    import msgspec
+
     from lincat.cli.leaving import INTERRUPTED, leave, leave_reading
     from lincat.cli.progress import run_to_the_end
     from lincat.cli.run_page import summary_of
@@ -183,7 +186,7 @@ def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
     done = Run(folder)
     summary = summary_of(done, done.report())
     if as_json:
-        click.echo(json.dumps(summary))
+        click.echo(msgspec.json.encode(summary))
     else:
         _show(done.answer, summary, quiet=quiet)
     if not done.answer.complete:
@@ -244,19 +247,19 @@ def _default_folder(settings: EvaluationConfig) -> Path:
     return folder
 
 
-def _show(answer: Answer, summary: dict[str, Any], *, quiet: bool) -> None:
+def _show(answer: Answer, summary: Summary, *, quiet: bool) -> None:
     from lincat.cli.run_page import short_scores
     from lincat.report.tables import rich_table
 
     console = terminal()
     for note in () if quiet else answer.notes:
         console.print(note, style="dim", soft_wrap=True)
-    console.print(rich_table(summary["states"]))
+    console.print(rich_table(summary.states))
     if answer.validation is not None:
         console.print(rich_table([short_scores(answer.validation)]))
-    for text in summary["warnings"]:
+    for text in summary.warnings:
         click.echo(f"Warning: {text}", err=True)
     console.print(f"{answer.transitions:,} transitions in {answer.seconds:.1f} s.", style="dim")
-    for sentence in summary["summary"]:
+    for sentence in summary.summary:
         console.print(sentence, soft_wrap=True)
-    console.print(f"Report: {summary['report']}", soft_wrap=True)
+    console.print(f"Report: {summary.report}", soft_wrap=True)

@@ -21,6 +21,7 @@ from lincat.cli.options import (
 
 if TYPE_CHECKING:
     from lincat import ReturnDistribution
+    from lincat._typing import FloatArray
     from lincat.tables.columns import Columns
 
 __all__ = ["predict"]
@@ -141,7 +142,7 @@ def _columns(
     level: float,
     threshold: float | None,
     masses: bool,
-) -> dict[str, Any]:
+) -> dict[str, FloatArray]:
     proper = distribution.proper()
     columns = {"mean": distribution.mean(), "std": proper.std()}
     columns |= {f"q{q:g}": proper.quantile(q) for q in quantiles}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -38,6 +37,8 @@ def report(
       lincat report runs/cartpole-v1
       lincat report runs/cartpole-v1 --level 0.01 --below 5 --out careful.html
     """
+    import msgspec
+
     from lincat.cli.run_page import summary_of
     from lincat.runs.run import read_run
 
@@ -45,8 +46,8 @@ def report(
     page = found.report(None if out is None else check_place(out), level=level, threshold=threshold)
     summary = summary_of(found, page, level=level, threshold=threshold)
     if as_json:
-        click.echo(json.dumps(summary))
+        click.echo(msgspec.json.encode(summary))
         return
     if not quiet:
-        click.echo("\n".join(summary["summary"]))
+        click.echo("\n".join(summary.summary))
     click.echo(f"Report: {page}")

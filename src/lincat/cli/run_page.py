@@ -3,47 +3,60 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from lincat import Validation
-    from lincat.runs.run import Run
+import msgspec
 
-__all__ = ["short_scores", "summary_of"]
+from lincat.inference.answer import Validation, coverage_name
+from lincat.report.answer_page import cautions, summary_text
+from lincat.report.tables import Row, summary_rows
+from lincat.runs.run import Run
+
+__all__ = ["Summary", "short_scores", "summary_of"]
 
 
-def short_scores(validation: Validation) -> dict[str, Any]:
-    """Return what fits on a terminal of how all states together did."""
-    from lincat.inference.answer import coverage_name
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What --json prints of a run; ``states`` and ``validation`` are rows of tables."""
 
-    row, coverage = validation.rows()[0], map(coverage_name, validation.levels)
-    names = ("n_states", "n_returns", "w1", "crps", "skill", "mean_error", *coverage, "below_tail")
-    return {name: row[name] for name in names}
+    run: str
+    report: str
+    complete: bool
+    source: str
+    transitions: int
+    seconds: float
+    gamma: float
+    summary: list[str]
+    states: list[Row]
+    validation: list[Row] | None
+    warnings: list[str]
 
 
 def summary_of(
     run: Run, page: Path, *, level: float | None = None, threshold: float | None = None
-) -> dict[str, Any]:
-    """Return what --json prints of a run."""
-    from lincat.report.answer_page import cautions, summary_text
-    from lincat.report.tables import summary_rows
-
+) -> Summary:
+    """Return what there is to say of a run, whose page is written."""
     answer = run.answer
-    return {
-        "run": str(run.path),
-        "report": str(page),
-        "complete": answer.complete,
-        "source": answer.source,
-        "transitions": answer.transitions,
-        "seconds": answer.seconds,
-        "gamma": answer.gamma,
-        "summary": summary_text(answer, level=level, threshold=threshold).splitlines(),
-        "states": summary_rows(
+    return Summary(
+        run=str(run.path),
+        report=str(page),
+        complete=answer.complete,
+        source=answer.source,
+        transitions=answer.transitions,
+        seconds=answer.seconds,
+        gamma=answer.gamma,
+        summary=summary_text(answer, level=level, threshold=threshold).splitlines(),
+        states=summary_rows(
             answer.returns,
             answer.state_names,
             level=answer.level if level is None else level,
             threshold=answer.threshold if threshold is None else threshold,
         ),
-        "validation": None if answer.validation is None else answer.validation.rows(),
-        "warnings": [caution.text for caution in cautions(answer)],
-    }
+        validation=None if answer.validation is None else [*answer.validation.rows()],
+        warnings=[caution.text for caution in cautions(answer)],
+    )
+
+
+def short_scores(validation: Validation) -> Row:
+    """Return what fits on a terminal of how all states together did."""
+    row, coverage = validation.rows()[0], map(coverage_name, validation.levels)
+    names = ("n_states", "n_returns", "w1", "crps", "skill", "mean_error", *coverage, "below_tail")
+    return {name: row[name] for name in names}

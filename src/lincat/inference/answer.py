@@ -6,7 +6,7 @@ was written. Unknown fields are refused: such a file is of another version.
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, Self
+from typing import Final, Literal, Self
 
 import msgspec
 
@@ -21,7 +21,7 @@ _FORMAT: Final = 1
 # Where returns to compare with come from: the known process, new episodes of an environment, or the
 # part of a record that was not learned from.
 Method = Literal["exact", "rollouts", "held_out"]
-Row = tuple[float, ...]
+Numbers = tuple[float, ...]
 
 
 class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -84,7 +84,7 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     skill: float | None
     mean_error: float
     mean_error_se: float | None
-    coverage: Row
+    coverage: Numbers
     coverage_se: tuple[float | None, ...]
     cvar_predicted: float
     cvar_realised: float
@@ -92,11 +92,11 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     below_tail_se: float | None
     below_quantile: float
     below_quantile_se: float | None
-    pit: Row
-    predicted_cdf: Row
-    empirical_cdf: Row
-    empirical_low: Row
-    empirical_high: Row
+    pit: Numbers
+    predicted_cdf: Numbers
+    empirical_cdf: Numbers
+    empirical_low: Numbers
+    empirical_high: Numbers
 
 
 class Validation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -121,10 +121,10 @@ class Validation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     method: Method
     description: str
-    levels: Row
+    levels: Numbers
     tail: float
     confidence: float
-    atoms: Row
+    atoms: Numbers
     groups: tuple[GroupValidation, ...]
 
     def __getitem__(self, group: str) -> GroupValidation:
@@ -133,7 +133,7 @@ class Validation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
                 return result
         raise fail("group", f"one of {', '.join(g.group for g in self.groups)}", group)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, str | float | None]]:
         """Return one flat row per group, of numbers, text and None; lists are left out.
 
         Examples
@@ -146,7 +146,7 @@ class Validation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         """
         rows = []
         for group in self.groups:
-            row: dict[str, Any] = {}
+            row: dict[str, str | float | None] = {}
             for name, value in msgspec.structs.asdict(group).items():
                 if not isinstance(value, tuple):
                     row[name] = value
@@ -185,8 +185,8 @@ class Bands(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """
 
     confidence: float
-    low: tuple[Row, ...]
-    high: tuple[Row, ...]
+    low: tuple[Numbers, ...]
+    high: tuple[Numbers, ...]
 
 
 class Curves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -209,10 +209,10 @@ class Curves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     level: float
     state_names: tuple[str, ...]
     transitions: tuple[int, ...]
-    mean: tuple[Row, ...]
-    cvar: tuple[Row, ...]
-    clipped: Row
-    negative_mass: Row
+    mean: tuple[Numbers, ...]
+    cvar: tuple[Numbers, ...]
+    clipped: Numbers
+    negative_mass: Numbers
 
     def __post_init__(self) -> None:
         n, m = len(self.state_names), len(self.transitions)
@@ -294,7 +294,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     gamma: float
     grid: Grid
     state_names: tuple[str, ...]
-    cdf: tuple[Row, ...]
+    cdf: tuple[Numbers, ...]
     observation_names: tuple[str, ...] = ()
     features: str = ""
     learner: str = ""

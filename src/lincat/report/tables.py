@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
+    "Row",
     "as_csv",
     "as_latex",
     "as_markdown",
@@ -26,6 +27,9 @@ __all__ = [
     "sparkline",
     "summary_rows",
 ]
+
+# A row of a table: its cells by the names of the columns, which all rows of a table share.
+Row = Mapping[str, str | float | None]
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -37,7 +41,7 @@ def summary_rows(
     level: float = 0.05,
     threshold: float | None = None,
     negative: bool = True,
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Return a row per state: mean, standard deviation, quantiles, CVaR, chance below a threshold.
 
     The mean is that of the distribution as it is; where distributions are signed, everything else
@@ -63,7 +67,7 @@ def summary_rows(
     ]
 
 
-def mass_rows(dist: ReturnDistribution, state_names: Sequence[str]) -> list[dict[str, Any]]:
+def mass_rows(dist: ReturnDistribution, state_names: Sequence[str]) -> list[Row]:
     """Return one row per atom: the return, and its probability from each state."""
     table = dist.pmf.T
     return [
@@ -80,7 +84,7 @@ def sparkline(pmf: FloatArray, width: int = 16) -> str:
     return "".join(_BARS[int(step)] for step in steps)
 
 
-def rich_table(rows: Sequence[dict[str, Any]], *, zero_below: float = 0.0) -> Table:
+def rich_table(rows: Sequence[Row], *, zero_below: float = 0.0) -> Table:
     """Return rows as a table for the terminal: five digits, and 0 for what rounding left over."""
     from rich import box
     from rich.table import Table
@@ -93,7 +97,7 @@ def rich_table(rows: Sequence[dict[str, Any]], *, zero_below: float = 0.0) -> Ta
     return table
 
 
-def html_table(rows: Sequence[dict[str, Any]]) -> str:
+def html_table(rows: Sequence[Row]) -> str:
     """Return rows as an HTML table, numbers to the right."""
     sides = [_side(rows, key) for key in rows[0]]
 
@@ -109,7 +113,7 @@ def html_table(rows: Sequence[dict[str, Any]]) -> str:
     return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
 
 
-def as_markdown(rows: Sequence[dict[str, Any]]) -> str:
+def as_markdown(rows: Sequence[Row]) -> str:
     """Return rows as a Markdown table."""
     keys = list(rows[0])
     lines = [keys, ["---:" if _side(rows, key) == "right" else "---" for key in keys]]
@@ -117,7 +121,7 @@ def as_markdown(rows: Sequence[dict[str, Any]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def as_latex(rows: Sequence[dict[str, Any]]) -> str:
+def as_latex(rows: Sequence[Row]) -> str:
     """Return rows as a LaTeX tabular."""
     keys = list(rows[0])
     columns = "".join("r" if _side(rows, key) == "right" else "l" for key in keys)
@@ -128,7 +132,7 @@ def as_latex(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def _side(rows: Sequence[dict[str, Any]], key: str) -> Literal["left", "right"]:
+def _side(rows: Sequence[Row], key: str) -> Literal["left", "right"]:
     """Numbers are set to the right, and so are columns of them with gaps."""
     kinds = {type(row[key]) for row in rows if row[key] is not None}
     return "right" if kinds and kinds <= {int, float} else "left"
@@ -156,7 +160,7 @@ def _escape(text: str) -> str:
     return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
-def as_csv(rows: Sequence[dict[str, Any]]) -> str:
+def as_csv(rows: Sequence[Row]) -> str:
     """Return rows as CSV text, numbers in full precision."""
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")

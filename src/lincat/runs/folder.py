@@ -63,6 +63,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.config_file = path / "config.toml"
+        self.versions_file = path / "versions.json"
         self.states_file = path / "states.json"
         self.metrics_file = path / "metrics.jsonl"
         self.model_file = path / "model.safetensors"
@@ -79,7 +80,7 @@ class RunFolder:
         try:
             folder._clear()
             folder._checkpoints.mkdir(exist_ok=True)
-            write_atomically(path / "versions.json", json.dumps(_versions(), indent=1) + "\n")
+            write_atomically(folder.versions_file, json.dumps(_versions(), indent=1) + "\n")
             # Last, because a folder with a configuration is a run.
             write_atomically(folder.config_file, config_to_toml(config))
         except OSError as error:
@@ -117,17 +118,9 @@ class RunFolder:
 
     def _clear(self) -> None:
         """Remove what runs write, and nothing else."""
-        for name in (
-            "config.toml",
-            "versions.json",
-            "states.json",
-            "metrics.jsonl",
-            "model.safetensors",
-            "features.safetensors",
-            "result.json",
-            "report.html",
-        ):
-            (self.path / name).unlink(missing_ok=True)
+        for name, file in vars(self).items():
+            if name.endswith("_file"):
+                file.unlink(missing_ok=True)
         if self._checkpoints.is_dir():
             # By their names: other programs keep checkpoints too.
             for place in self._checkpoints.iterdir():
@@ -150,11 +143,11 @@ class RunFolder:
     @property
     def versions(self) -> dict[str, str]:
         """Versions of lincat and what it stands on, when the run began."""
-        path = self.path / "versions.json"
         try:
-            return msgspec.json.decode(_read(path), type=dict[str, str])
+            return msgspec.json.decode(_read(self.versions_file), type=dict[str, str])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise fail(str(path), "versions of packages", f"something else ({error})") from None
+            got = f"something else ({error})"
+            raise fail(str(self.versions_file), "versions of packages", got) from None
 
     # -------------------------------------------------------------------------------- metrics
 
