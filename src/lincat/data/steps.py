@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -74,6 +74,18 @@ class Steps:
         if self.record is not None and stride == 1 and start < stop:
             columns.append(self.record[start : stop + 1])
         return Steps(*columns)
+
+    def both(self, transform: Callable[[Any], Any]) -> tuple[Any, Any]:
+        """Return what ``transform`` makes of observations and next observations, once if it can."""
+        if self.record is None:
+            return transform(self.observation), transform(self.next_observation)
+        made = transform(self.record)
+        return made[:-1], made[1:]
+
+    def discounts(self, gamma: float) -> FloatArray:
+        """Return the discount of each step: as given, or gamma; 0 where it terminated."""
+        given = np.full(len(self), gamma) if self.discount is None else self.discount
+        return np.where(self.terminated, 0.0, given)
 
     def _columns(self) -> list[Any]:
         return [getattr(self, field.name) for field in fields(self) if field.name != "record"]

@@ -30,6 +30,9 @@ class Transitions:
         In [0, 1]; by default the learner's gamma. For n-step rewards pass gamma**n.
     weight : array of shape (n,), optional
         At least 0: importance ratios; 1 by default.
+    truncated : array of bool, shape (n,), optional
+        Where the record of an episode breaks off, so that the next transition does not follow. No
+        learner needs it, but blocks of :class:`lincat.Statistics` hold whole episodes.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Transitions:
         terminated: ArrayLike | None = None,
         discount: ArrayLike | None = None,
         weight: ArrayLike | None = None,
+        truncated: ArrayLike | None = None,
     ) -> None:
         self.phi = check_state_features(phi, "phi")
         n = self.phi.shape[0]
@@ -65,6 +69,9 @@ class Transitions:
         self.reward: FloatArray = check_array(reward, "reward", shape=(n,))
         self.terminated: BoolArray | None = (
             None if terminated is None else check_flags(terminated, "terminated", n)
+        )
+        self.truncated: BoolArray | None = (
+            None if truncated is None else check_flags(truncated, "truncated", n)
         )
         self.discount: FloatArray | None = (
             None if discount is None else check_discounts(discount, "discount", n)
@@ -99,6 +106,7 @@ class Transitions:
         piece.phi, piece.phi_next = self.phi[part], self.phi_next[part]
         piece.reward = self.reward[part]
         piece.terminated = None if self.terminated is None else self.terminated[part]
+        piece.truncated = None if self.truncated is None else self.truncated[part]
         piece.discount = None if self.discount is None else self.discount[part]
         piece.weight = None if self.weight is None else self.weight[part]
         return piece

@@ -71,7 +71,7 @@ def choose_features(
             f"{table.n_features_:,} numbered states: a table with a row for each; there is no "
             "smaller choice without coordinates."
         )
-    if _are_ids(sample):
+    if are_ids(sample):
         return _table(sample)
     points = finite_points(sample)
     m = points.shape[1]
@@ -144,7 +144,7 @@ def features_from_name(
     )
 
 
-def _are_ids(sample: Any) -> bool:
+def are_ids(sample: Any) -> bool:
     """Whether these are names: integers in one column, or anything but numbers."""
     try:
         array = np.asarray(sample)

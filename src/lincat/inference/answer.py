@@ -14,7 +14,17 @@ from lincat._arguments import InvalidInputError, check_array, check_levels, chec
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 
-__all__ = ["Answer", "Bands", "Caution", "Curves", "GroupValidation", "Method", "Validation"]
+__all__ = [
+    "Answer",
+    "Bands",
+    "Caution",
+    "Check",
+    "Curves",
+    "GroupValidation",
+    "Method",
+    "Validation",
+    "Verdict",
+]
 
 _FORMAT: Final = 1
 
@@ -39,12 +49,17 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         ``|F − F_returns|``. For smooth distributions a quarter of the grid's
         spacing comes from the grid alone.
     w1_noise : float
-        What ``w1`` would be about for a perfect prediction, from so many independent returns.
+        What ``w1`` would be about for a perfect prediction, from so many returns; those of one
+        trajectory depend on each other.
     w1_states : float or None
         The mean over states of W1 between the prediction and the state's own returns, if there are
         at least 30 of them, or its distribution is known.
     w1_states_noise : float or None
         The expectation of ``w1_states`` if returns were drawn from the predictions.
+    w1_worst : float or None
+        Nine states in ten are no further off than this: W1 between the prediction and the state's
+        own returns, less its noise, in standard deviations of the state (but at least a tenth of
+        that of all returns). None where ``w1_states`` is, or where distributions are known.
     crps : float
         Mean continuous ranked probability score; lower is better, in units of the return.
     crps_climatology : float
@@ -79,6 +94,7 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     w1_noise: float
     w1_states: float | None
     w1_states_noise: float | None
+    w1_worst: float | None
     crps: float
     crps_climatology: float
     skill: float | None
@@ -240,6 +256,45 @@ class Caution(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
+class Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One thing that a verdict looked at.
+
+    Attributes
+    ----------
+    code : str
+        A word for programs: "mean", "coverage", "precision", ...
+    passed : bool
+    value : float or None
+        What was found; None where even that could not be told.
+    limit : float
+        What is allowed.
+    text : str
+        A sentence for people; what is known to help, where it failed.
+    """
+
+    code: str
+    passed: bool
+    value: float | None
+    limit: float
+    text: str
+
+
+class Verdict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Whether the headline can be trusted.
+
+    Attributes
+    ----------
+    trusted : bool or None
+        None where nothing could be checked.
+    sentence : str
+    checks : tuple of Check
+    """
+
+    trusted: bool | None
+    sentence: str
+    checks: tuple[Check, ...] = ()
+
+
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that a run says of the states that it shows; result.json is its JSON.
 
@@ -271,6 +326,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     curves : Curves or None
         A solution that is not learned step by step has none.
     validation : Validation or None
+    verdict : Verdict
     notes : tuple of str
         What was chosen, and why.
     warnings : tuple of Caution
@@ -307,6 +363,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     threshold: float | None = None
     curves: Curves | None = None
     validation: Validation | None = None
+    verdict: Verdict = Verdict(trusted=None, sentence="Not checked.")
     notes: tuple[str, ...] = ()
     warnings: tuple[Caution, ...] = ()
     config: str = ""

@@ -18,6 +18,8 @@ from lincat.inference.pit import Transform
 __all__ = ["validate"]
 
 _ENOUGH = 30  # returns per state from which its own empirical distribution says something
+_WORST = 0.9  # share of states that are no worse than the worst
+_SMALLEST_SD = 0.1  # of that of all returns together: what is nearly certain is measured in it
 _CELLS = 1 << 20  # numbers in a table that is made at once
 
 
@@ -214,6 +216,32 @@ class _Cases:
         atoms = np.broadcast_to(self.grid.atoms, pmf.shape)
         return scores.distance(np.hstack([atoms, values]), np.hstack([pmf, -mass]))
 
+    def _dependent_variance(self, rows: IntArray, mass: FloatArray, block: IntArray) -> FloatArray:
+        """Variance of the mean of 1{y <= x_k} − F_k, shape (K,), from its sums over blocks."""
+        _, number = np.unique(block, return_inverse=True)
+        sums = np.zeros((number.max() + 1, self.cdf.shape[1]))
+        atoms = self.grid.atoms[:-1]
+        for i, (row, state_mass) in enumerate(zip(rows, mass, strict=True)):
+            position = np.searchsorted(atoms, self.values[row])
+            steps = np.bincount(position, state_mass, minlength=len(atoms) + 1)[: len(atoms)]
+            sums[number[i]] += np.cumsum(steps) - state_mass.sum() * self.cdf[row]
+        share = np.bincount(number, mass.sum(axis=1))
+        sums -= share[:, None] * sums.sum(axis=0)
+        blocks = len(sums)
+        return np.asarray((sums**2).sum(axis=0) * blocks / max(blocks - 1, 1))
+
+    def _worst(self, rows: IntArray) -> float | None:
+        """How far off the distributions are where they are worst, in standard deviations."""
+        if self.w1 is None:
+            return None
+        own = self.values[rows]
+        spread = own.std(axis=1)
+        unit = np.maximum(spread, _SMALLEST_SD * own.std())
+        if not (unit > 0.0).all():
+            return None
+        excess = (self.w1[rows] - self.w1_noise[rows]) / unit
+        return float(np.quantile(excess, _WORST))
+
     def summary(self, name: str, rows: IntArray) -> GroupValidation:
         """Sum up over some of the states."""
         values, mass = self.values[rows], self.mass[rows]
@@ -232,10 +260,12 @@ class _Cases:
         pooled, flat, flat_mass = state @ cdf, values.ravel(), mass.ravel()
         pooled_pmf = np.diff(pooled, prepend=0.0, append=1.0)
         w1 = float(self._distance(pooled_pmf[None], flat[None], flat_mass[None])[0])
-        # Independent returns: E|Z| = √(2/π) sd, for a CDF value that is a sum over many of them.
+        # E|Z| = √(2/π) sd, for a CDF value that is a sum over many returns.
         noise = 0.0
         if not self.exact:
             variance = (mass**2).sum(axis=1) @ (cdf * (1.0 - cdf))
+            if block is not None:
+                variance = np.maximum(variance, self._dependent_variance(rows, mass, block))
             noise = self.grid.spacing * float(np.sqrt(2.0 / np.pi * variance).sum())
 
         empirical = np.minimum(np.cumsum(project(flat, flat_mass, self.grid)), 1.0)
@@ -258,6 +288,7 @@ class _Cases:
             w1_noise=noise,
             w1_states=None if self.w1 is None else float(state @ self.w1[rows]),
             w1_states_noise=None if self.w1 is None else float(state @ self.w1_noise[rows]),
+            w1_worst=None if self.exact else self._worst(rows),
             crps=crps,
             crps_climatology=climatology,
             skill=1.0 - crps / climatology if climatology > 0.0 else None,

@@ -15,7 +15,7 @@ import scipy.sparse
 
 from lincat._arguments import check_integer, check_number, fail
 from lincat._parameters import Parametrised
-from lincat._typing import ArrayLike, FeatureMatrix
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix
 from lincat.data.transitions import check_state_features
 from lincat.learners.inputs import as_transitions
 from lincat.learners.state_sample import StateSample
@@ -156,6 +156,17 @@ class BatchLearner(Parametrised, ABC):
         """Transitions seen."""
         return self.statistics_.count if self.begun else 0
 
+    def touched_rows(self) -> BoolArray:
+        """Return which features any transition had, shape (d,)."""
+        return np.asarray(self.statistics_.totals().Sigma.diagonal() > 0.0)
+
+    def sampled_features(self) -> FeatureMatrix:
+        """Return features of a sample of the states seen; of all where states are numbers."""
+        rows = self._sample_.rows()
+        if rows.ndim == 1:
+            rows = np.flatnonzero(self.touched_rows())
+        return self._check_states(rows)
+
     def save(self, path: str | Path) -> None:
         """Write the learner, its statistics and its answer to a file: safetensors, no code."""
         from lincat.learners.files import save
@@ -211,11 +222,3 @@ class BatchLearner(Parametrised, ABC):
             one_hot = (np.ones(len(features)), features, rows)
             return scipy.sparse.csr_array(one_hot, shape=(len(features), d))
         return features
-
-    def _sampled_features(self) -> FeatureMatrix:
-        """Features of a sample of the states seen; of all of them where states are numbers."""
-        rows = self._sample_.rows()
-        if rows.ndim == 1:
-            diagonal = self.statistics_.totals().Sigma.diagonal()
-            rows = np.flatnonzero(diagonal > 0.0)
-        return self._check_states(rows)

@@ -138,7 +138,7 @@ class CategoricalLSTD(BatchLearner):
             self._choice_ = choose_grid(
                 totals,
                 self.gamma,
-                self._sampled_features(),
+                self.sampled_features(),
                 intervals=intervals,
                 whitening=whitening,
             )

@@ -59,6 +59,12 @@ class LSTD(BatchLearner):
         self._ready()
         return self._moments_.value
 
+    @property
+    def moments_(self) -> Moments:
+        """Weights of mean and second moment."""
+        self._ready()
+        return self._moments_
+
     def variance(self, Phi: Any) -> FloatArray:
         """Return the variance of the return; features that are not exact may make it negative."""
         self._ready()

@@ -19,9 +19,11 @@ __all__ = [
     "StepSizeName",
 ]
 
-#: What ``lincat evaluate`` offers. Linear-TD is not among them: it learns means only, and
-#: Linear-CTD's means are the same (Prop. mean_preserve_property).
-LearnerName = Literal["linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"]
+#: What ``lincat evaluate`` offers; "lstd" is CategoricalLSTD, which learns distributions; "auto"
+#: chooses between the next two. Linear-TD is not
+#: among them: it learns means only, and those of the others are the same (Prop.
+#: mean_preserve_property).
+LearnerName = Literal["auto", "lstd", "linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"]
 #: Which iterates predictions average (averaging.py).
 AveragingName = Literal["tail", "full", "none"]
 #: Step sizes that have a name (schedules.py).

@@ -8,11 +8,13 @@ from typing import Any
 from lincat._typing import FloatArray
 from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
+from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.config import EvaluationConfig, config_to_toml
+from lincat.runs.diagnosis import diagnosis_of, widening_of
 from lincat.runs.folder import MetricsRow, RunFolder
-from lincat.runs.model import Model
+from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.recorder import Recorder
 from lincat.runs.sources import Opened
 
@@ -20,6 +22,7 @@ __all__ = ["answer_of", "curves_of"]
 
 _CONFIDENCE = 0.95
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
+_WIDER = 0.1  # share by which a given grid may widen
 _DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
 _DIGITS = 7  # of curves, which are there to be drawn
 
@@ -61,7 +64,8 @@ def answer_of(
         threshold=config.below,
         curves=curves_of(folder.metrics(), shown.names, config.level),
         validation=validation,
-        notes=tuple(notes),
+        verdict=judge(diagnosis_of(model), validation),
+        notes=(*notes, *_grid_notes(model)),
         warnings=(*cautions, *_cautions(model, recorder, config, source.skipped_rows)),
         config=config_to_toml(config),
         versions=folder.versions,
@@ -102,9 +106,16 @@ def _cautions(
 ) -> list[Caution]:
     """Return what may be wrong with the answer, a sentence each."""
     skipped = f"{skipped_rows:,} bad rows were left out (--on-bad-rows skip)."
+    learner = model.learner
+    step, coarse = "", ""
+    if isinstance(learner, CategoricalLearner):
+        step = _step(learner, config)
+    else:
+        coarse = _coarse(model)
     found = [
-        Caution("off_grid", _clipped(model.learner)),
-        Caution("large_step", _step(model.learner, config)),
+        Caution("off_grid", _clipped(learner)),
+        Caution("large_step", step),
+        Caution("coarse_grid", coarse),
         Caution("never_fired", _never_fired(model)),
         Caution("unsettled", _short(recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
@@ -128,15 +139,42 @@ def _short(recorder: Recorder) -> str:
     )
 
 
-def _clipped(learner: CategoricalLearner) -> str:
+def _clipped(learner: DistributionLearner) -> str:
     below, above = learner.clipped_mass_
     if below + above <= _NEGLIGIBLE:
         return ""
-    grid, (low, high) = learner.grid_, learner.reach_
+    grid = learner.grid_
     return (
         f"{below:.2g} of the mass falls below the grid [{grid.low:.4g}, {grid.high:.4g}] and "
-        f"{above:.2g} above it, and is moved to its ends, so means are biased; the rewards seen "
-        f"would fit [{low:.4g}, {high:.4g}] (--low, --high)."
+        f"{above:.2g} above it, and is moved to its ends, so means are biased; without --low and "
+        "--high the grid is put where the returns are."
+    )
+
+
+def _grid_notes(model: Model) -> list[str]:
+    learner = model.learner
+    if isinstance(learner, CategoricalLearner):
+        return []
+    about = "" if model.potential is None else " about the potential"
+    grid = learner.grid_
+    return [
+        f"Grid: [{grid.low:.4g}, {grid.high:.4g}]{about}, {grid.intervals} intervals, which make "
+        f"standard deviations at most {100.0 * widening_of(model):.1g} % too large."
+    ]
+
+
+def _coarse(model: Model) -> str:
+    """A given grid is kept, and judged."""
+    learner = model.learner
+    grid, wider = learner.grid_, widening_of(model)
+    few = grid.intervals * (1.0 - learner.gamma) < 1.0
+    if wider <= _WIDER and not few:
+        return ""
+    return (
+        f"The grid [{grid.low:.4g}, {grid.high:.4g}] with {grid.intervals} intervals makes "
+        f"standard deviations {100.0 * wider:.2g} % too large"
+        + (f", and K (1 − gamma) = {grid.intervals * (1.0 - learner.gamma):.2g} is below 1" * few)
+        + "; raise --intervals, or leave the grid to lincat."
     )
 
 

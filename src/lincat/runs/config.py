@@ -23,7 +23,7 @@ __all__ = [
     "read_config",
 ]
 
-_Discount = Annotated[float, msgspec.Meta(ge=0.0, lt=1.0)]
+_Discount = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 _Share = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -42,12 +42,13 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     # Where transitions come from: files, "-", "gym:NAME", "minari:NAME", or a finite process.
     source: list[str]
-    # Discount factor; by default 0.99, or that of the finite process.
+    # Discount factor; by default 0.99, or that of the finite process. 1 where episodes end.
     gamma: _Discount | None = None
     # At most so many transitions; by default all of a file, 200,000 of anything without an end.
     steps: _Positive | None = None
-    # Rewards of so many steps are summed before the learner sees them.
-    n_step: _Positive = 1
+    # Rewards of so many steps are summed before the learner sees them; by default one, or as many
+    # as held-out returns speak for.
+    n_step: _Positive | None = None
     # Random numbers of the environment, the policy and the sampled states.
     seed: _Count = 0
 
@@ -78,16 +79,20 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     features: str = "auto"
     # Keyword arguments of the features.
     feature_options: dict[str, Any] = {}
-    # Transitions from which features are fitted, and states chosen for the report.
-    warm_up: _Positive = 10_000
+    # Transitions from which features are fitted, and states chosen for the report; by default
+    # 100,000, or 10,000 where learning goes step by step.
+    warm_up: _Positive | None = None
 
     # --- learner ---
-    learner: LearnerName = "linear_ctd"
-    # Ends of the grid; chosen from the first rewards where not given.
+    # "auto": the batch solution (lstd), or Linear-CTD for live streams and very many
+    # features.
+    learner: LearnerName = "auto"
+    # Ends of the grid; where the returns are, if not given.
     low: float | None = None
     high: float | None = None
-    # K; there are K + 1 atoms.
-    intervals: _Positive = 50
+    # K; there are K + 1 atoms. By default as many as the returns ask for, or 50 where learning goes
+    # step by step.
+    intervals: _Positive | None = None
     # A number, or "auto".
     step_size: Annotated[float, msgspec.Meta(gt=0.0)] | StepSizeName = "auto"
     averaging: AveragingName = "tail"
@@ -96,8 +101,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     dtype: DtypeName = "float64"
 
     # --- what is shown ---
-    # Returns to check the result against: rolled out, held out, or (finite process) exact.
-    validate: _Count = 0
+    # Returns to check the result against: rolled out, held out, or (finite process) exact. By
+    # default a tenth of a record that is long enough, or a thousand rollouts; 0 for none.
+    validate: _Count | None = None
     # Level of quantiles and CVaR.
     level: _Share = 0.05
     # Threshold: the chance of a return below it is shown.

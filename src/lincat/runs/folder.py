@@ -66,8 +66,6 @@ class RunFolder:
         self.versions_file = path / "versions.json"
         self.states_file = path / "states.json"
         self.metrics_file = path / "metrics.jsonl"
-        self.model_file = path / "model.safetensors"
-        self.features_file = path / "features.safetensors"
         self.result_file = path / "result.json"
         self.report_file = path / "report.html"
         self._checkpoints = path / "checkpoints"
@@ -178,6 +176,11 @@ class RunFolder:
         write_atomically(self.metrics_file, msgspec.json.Encoder().encode_lines(rows))
 
     # ---------------------------------------------------------------------------- checkpoints
+
+    def write_model(self, files: dict[str, bytes]) -> None:
+        """Write the model that the run ended with."""
+        for name, content in files.items():
+            write_atomically(self.path / name, content)
 
     def write_checkpoint(self, transitions: int, files: dict[str, bytes]) -> None:
         """Keep everything that is needed to continue after this many transitions."""

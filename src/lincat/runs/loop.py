@@ -14,25 +14,19 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 
 import msgspec
-import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
-from lincat.core.grid import Grid
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.data.transitions import Transitions
-from lincat.features._base import Features
-from lincat.features.auto import choose_features, features_from_name
-from lincat.features.files import save_bytes as features_bytes
-from lincat.features.lookup import Lookup
 from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.divergence import DivergenceError
-from lincat.learners.files import save_bytes as learner_bytes
-from lincat.learners.registry import LEARNERS
+from lincat.runs.beginning import begin_model, pilot_rows
 from lincat.runs.conclude import answer_of
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
+from lincat.runs.plan import whole_steps
 from lincat.runs.prefetch import prefetched
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
@@ -72,6 +66,7 @@ class _SoFar(msgspec.Struct):
 
     seconds: float
     notes: list[str]
+    n_step: int
 
 
 class EvaluationRun:
@@ -91,6 +86,7 @@ class EvaluationRun:
         self._stop = threading.Event()
         self._opened = open_source(self.config) if opened is None else opened
         self.seconds = 0.0
+        self._n_step = 1
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
@@ -101,6 +97,9 @@ class EvaluationRun:
         opened, config = self._opened, self.config
         done = self._restore()
         held = HoldOut(held_out_rows(config.validate, opened))
+        if config.validate is None and held.rows:
+            share = f"{held.rows:,} of {opened.rows:,} rows"
+            self.notes.append(f"The last {share} are held out, to check the figures.")
         total = opened.rows
         total = None if total is None else max(total - held.rows, 0)
         yield Progress("reading", done, total)
@@ -112,8 +111,10 @@ class EvaluationRun:
         batches = iter(held.passing(batches))
         if done == 0:
             batches = self._warm_up(batches)
-        if config.n_step > 1:
-            batches = n_step(batches, config.n_step, opened.gamma)
+        if self._n_step > 1:
+            batches = n_step(batches, self._n_step, opened.gamma)
+            if not isinstance(self.model.learner, CategoricalLearner):
+                batches = (whole_steps(batch, self._n_step, opened.gamma) for batch in batches)
         if config.batch_size > 1:
             batches = in_multiples(batches, config.batch_size)
         yield Progress("preparing", done, total)
@@ -129,7 +130,8 @@ class EvaluationRun:
     def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
         """Learn from all transitions, and keep what must not be lost; yield how far it is."""
         learner = self.model.learner
-        learner.warn = False  # of mass off the grid: said with everything else, at the end
+        if isinstance(learner, CategoricalLearner):
+            learner.warn = False  # of mass off the grid: said with everything else, at the end
         begun = kept = time.perf_counter()
         before, size = self.seconds, self.config.batch_size
         for transitions in self._pieces(reader):
@@ -158,8 +160,8 @@ class EvaluationRun:
     def _conclude(self, held: Steps | None) -> None:
         """Check the model and write the answer."""
         opened, config, model = self._opened, self.config, self.model
-        model.learner.save(self.folder.model_file)
-        model.features.save(self.folder.features_file)
+        model.learner.predict(model.features.lookup(self.shown.observations()[0]))  # solved by now
+        self.folder.write_model(model.files())
         complete = not self._stop.is_set()
         validation, cautions = None, []
         if complete:
@@ -191,7 +193,7 @@ class EvaluationRun:
         self.model = Model.read(checkpoint, trust_code=True)
         self.shown = self.folder.shown
         so_far = msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=_SoFar)
-        self.seconds, self.notes = so_far.seconds, so_far.notes
+        self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
         done: int = self.model.learner.n_seen_
         self.recorder = Recorder.read(checkpoint, self.folder, self.model, self.shown)
         return done
@@ -199,21 +201,20 @@ class EvaluationRun:
     def _warm_up(self, batches: Iterator[Steps]) -> Iterator[Steps]:
         """Fit the features and choose the states of the report; nothing is taken away."""
         first: list[Steps] = []
-        seen = 0
+        seen, enough = 0, pilot_rows(self.config)
         for batch in batches:
             first.append(batch)
             seen += len(batch)
-            if seen >= self.config.warm_up:
+            if seen >= enough:
                 break
         if seen == 0:
             expected, got = "transitions to learn from", "none"
             if self.config.validate and self._opened.is_recorded:
                 got = f"none that are not held out (--validate {self.config.validate})"
             raise fail(self._opened.source.description, expected, got)
-        sample = joined(first)[: self.config.warm_up]
-        features = self._features(sample)
-        self.notes.append(features.describe())
-        self.model = Model(features, self._learner(features, sample))
+        sample = joined(first)[:enough]
+        self.model, self._n_step, said = begin_model(sample, self.config, self._opened)
+        self.notes += said
         self.shown = self._choose_shown(sample)
         self.folder.shown = self.shown
         self.recorder = Recorder(self.folder, self.model, self.shown)
@@ -223,56 +224,13 @@ class EvaluationRun:
     def _rehearse(self, sample: Steps) -> None:
         """Have kernels compiled, or read from disk, before the clock starts."""
         stand_in = self.model.learner.clone()
+        if not isinstance(stand_in, CategoricalLearner):
+            return
         stand_in.warn = False
         # If it diverges, so will the learner, which then says after how many transitions.
         with suppress(DivergenceError):
             rows = self.model.transitions(sample[:_FIRST_PIECE])
             stand_in.partial_fit(rows, batch_size=min(self.config.batch_size, len(rows)))
-
-    def _features(self, sample: Steps) -> Features:
-        config, opened = self.config, self._opened
-        space, problem = opened.source.space, opened.problem
-        if config.features == "auto" and problem is not None and not problem.is_tabular:
-            return Lookup(problem.Phi).fit(sample.observation)
-        chosen = features_from_name(
-            config.features, config.feature_options, n_states=space.n_states
-        )
-        if chosen is not None:
-            return chosen.fit(sample.observation)
-        features, reason = choose_features(
-            sample.observation, n_states=space.n_states, low=space.low, high=space.high
-        )
-        self.notes.append(f"Features chosen: {reason}")
-        return features
-
-    def _learner(self, features: Features, sample: Steps) -> CategoricalLearner:
-        config, problem = self.config, self._opened.problem
-        if config.low is not None and config.high is not None:
-            grid = Grid(config.low, config.high, config.intervals)
-        elif problem is not None:
-            grid = problem.grid(config.intervals)
-        else:
-            grid = self._grid(sample)
-        learner: CategoricalLearner = LEARNERS[config.learner](
-            grid=grid,
-            gamma=self._opened.gamma,
-            step_size=config.step_size,
-            averaging=config.averaging,
-            intervals=config.intervals,
-            n_features=features.n_features_,
-            dtype=config.dtype,
-        )
-        return learner
-
-    def _grid(self, sample: Steps) -> Grid:
-        """A grid from the whole warm-up, as the learner sees it."""
-        steps = sample
-        if self.config.n_step > 1:
-            steps = joined(list(n_step([sample], self.config.n_step, self._opened.gamma)))
-        gamma = self._opened.gamma
-        given = np.full(len(steps), gamma) if steps.discount is None else steps.discount
-        discount = np.where(steps.terminated, 0.0, given)
-        return Grid.for_transitions(steps.reward, discount, intervals=self.config.intervals)
 
     def _choose_shown(self, sample: Steps) -> ShownStates:
         source, problem = self._opened.source, self._opened.problem
@@ -289,10 +247,10 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
+        so_far = _SoFar(self.seconds, self.notes, self._n_step)
         files = {
-            "model.safetensors": learner_bytes(self.model.learner),
-            "features.safetensors": features_bytes(self.model.features),
-            "progress.json": msgspec.json.encode(_SoFar(self.seconds, self.notes)),
+            **self.model.files(),
+            "progress.json": msgspec.json.encode(so_far),
             **self.recorder.files(),
         }
         self.folder.write_checkpoint(self.model.learner.n_seen_, files)

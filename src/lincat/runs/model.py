@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,11 +15,21 @@ from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
 from lincat.features._base import Features
 from lincat.features.files import load_features
+from lincat.features.files import save_bytes as features_bytes
 from lincat.learners._categorical import CategoricalLearner
+from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load
+from lincat.learners.files import save_bytes as learner_bytes
+from lincat.runs.potential import Potential
 from lincat.runs.shown import ShownStates
 
-__all__ = ["Model"]
+__all__ = ["DistributionLearner", "Model"]
+
+#: What learns distributions: step by step, or from sums.
+DistributionLearner: TypeAlias = CategoricalLearner | CategoricalLSTD
+
+_POTENTIAL = "potential.safetensors"
+_POTENTIAL_FEATURES = "potential_features.safetensors"
 
 
 @dataclass(frozen=True)
@@ -29,19 +39,38 @@ class Model:
     Attributes
     ----------
     features : Features
-    learner : CategoricalLearner
+    learner : CategoricalLearner or CategoricalLSTD
+    potential : Potential or None
+        What returns are learned about: the learner then sees TD errors as rewards, and predictions
+        add the potential back.
     """
 
     features: Features
-    learner: CategoricalLearner
+    learner: DistributionLearner
+    potential: Potential | None = None
     # One thread makes features, the other asks for predictions, and a table may grow meanwhile.
     _alone: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @classmethod
     def read(cls, folder: Path, *, trust_code: bool = False) -> Model:
-        """Read the two files that a run writes."""
+        """Read the files that a run writes."""
         features = load_features(folder / "features.safetensors", trust_code=trust_code)
-        return cls(features, load(folder / "model.safetensors"))
+        potential = None
+        if (folder / _POTENTIAL).exists():
+            about = load_features(folder / _POTENTIAL_FEATURES)
+            potential = Potential.read(folder / _POTENTIAL, about)
+        return cls(features, load(folder / "model.safetensors"), potential)
+
+    def files(self) -> dict[str, bytes]:
+        """Return what :meth:`read` reads, as the content of files by their names."""
+        files = {
+            "model.safetensors": learner_bytes(self.learner),
+            "features.safetensors": features_bytes(self.features),
+        }
+        if self.potential is not None:
+            files[_POTENTIAL] = self.potential.save_bytes()
+            files[_POTENTIAL_FEATURES] = features_bytes(self.potential.features)
+        return files
 
     @property
     def done(self) -> int:
@@ -52,23 +81,31 @@ class Model:
         """Return steps with their features, as the learner takes them."""
         with self._alone:
             phi, phi_next = self._both_features(steps)
-        return Transitions(
-            phi, steps.reward, phi_next, steps.terminated, steps.discount, steps.weight
+        transitions = Transitions(
+            phi,
+            steps.reward,
+            phi_next,
+            steps.terminated,
+            steps.discount,
+            steps.weight,
+            steps.truncated,
         )
+        if self.potential is None:
+            return transitions
+        value, value_next = self.potential.both_values(steps)
+        return transitions.centred(value, value_next, self.learner.gamma)
 
     def _both_features(self, steps: Steps) -> tuple[FeatureMatrix, FeatureMatrix]:
-        transform = self.features.transform
-        if steps.record is None:
-            return transform(steps.observation), transform(steps.next_observation)
-        phi = transform(steps.record)
-        return phi[:-1], phi[1:]
+        return steps.both(self.features.transform)
 
     def predict(self, observations: Any) -> ReturnDistribution:
         """Return the distribution of the return from each observation."""
         with self._alone:
             phi = self.features.lookup(observations)
         distribution: ReturnDistribution = self.learner.predict(phi)
-        return distribution
+        if self.potential is None:
+            return distribution
+        return distribution.shifted(self.potential.values(observations))
 
     def predict_shown(self, shown: ShownStates) -> ReturnDistribution:
         """Return the distribution of each group of states: the average over its members."""

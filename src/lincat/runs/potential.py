@@ -50,13 +50,10 @@ class Potential:
         for part in steps:
             for begin in range(0, len(part), _CHUNK):
                 some = part[begin : begin + _CHUNK]
-                phi = features.transform(some.observation)
-                given = np.full(len(some), gamma) if some.discount is None else some.discount
-                discount = np.where(some.terminated, 0.0, given)
+                phi, phi_next = some.both(features.transform)
                 weighted = phi if some.weight is None else phi * some.weight[:, None]
                 Sigma += weighted.T @ phi
-                following = features.transform(some.next_observation) * discount[:, None]
-                cross += weighted.T @ following
+                cross += weighted.T @ (phi_next * some.discounts(gamma)[:, None])
                 right += weighted.T @ some.reward
                 count += len(some)
         one = np.ones(1)
@@ -75,6 +72,10 @@ class Potential:
     def values(self, observations: Any) -> FloatArray:
         """Return V of n observations, shape (n,)."""
         return np.asarray(self.features.lookup(observations) @ self.weights)
+
+    def both_values(self, steps: Steps) -> tuple[FloatArray, FloatArray]:
+        """Return V of the observations and of the next ones, shape (n,) each."""
+        return steps.both(self.values)
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""

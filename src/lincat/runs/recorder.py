@@ -10,6 +10,7 @@ import scipy.sparse
 
 from lincat._typing import FeatureMatrix
 from lincat.inference.batch_means import BatchMeans
+from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
@@ -32,7 +33,10 @@ class Recorder:
         self._recorded = -1
         self.bars: BatchMeans | None = None
         # The bars need CDFs that are linear in the parameters, and sums of iterates.
-        if model.learner.linear and model.learner.averaging != "none":
+        learner = model.learner
+        if not isinstance(learner, CategoricalLearner):
+            return
+        if learner.linear and learner.averaging != "none":
             self.bars = BatchMeans(_mean_features(model, shown))
 
     @classmethod
@@ -67,6 +71,8 @@ class Recorder:
     def record(self, seconds: float, *, last: bool = False) -> None:
         """Add a row, if it is time for one."""
         learner = self._model.learner
+        if not isinstance(learner, CategoricalLearner):
+            return  # nothing moves before it is solved
         done = learner.n_seen_
         if done == self._recorded or (done < self._next and not last):
             return

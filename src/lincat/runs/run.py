@@ -57,6 +57,16 @@ class Run:
         return self.answer.validation
 
     @property
+    def trusted(self) -> bool | None:
+        """Whether the figures hold against what they were checked with; None: not checked."""
+        return self.answer.verdict.trusted
+
+    @property
+    def verdict(self) -> str:
+        """The same as a sentence, with what is known to help."""
+        return self.answer.verdict.sentence
+
+    @property
     def warnings(self) -> list[str]:
         """What may be wrong with the answer."""
         return [caution.text for caution in self.answer.warnings]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from lincat._arguments import fail
+from lincat._typing import IntArray
 from lincat.data.steps import Steps
 from lincat.environments.rollouts import rollouts
 from lincat.inference.answer import Validation
@@ -22,16 +23,34 @@ from lincat.solvers.returns import true_returns
 __all__ = ["check_model", "held_out_rows"]
 
 # Of a return whose record breaks off, at most this much of what would follow may be missing.
-_TOLERANCE = 1e-3
+_TOLERANCE = 1e-2
+_MOST_HELD = 20_000
+_ROLLOUTS = 1_000  # without being asked for
 # Rollouts from one state: enough to see its own distribution.
 _PER_STATE = 200
 
 
-def held_out_rows(n: int, opened: Opened) -> int:
-    """Return how many of the last steps to keep from the learner, for n returns to be known."""
+def held_out_rows(n: int | None, opened: Opened) -> int:
+    """Return how many of the last steps to keep from the learner, for n returns to be known.
+
+    By default (None) a tenth of what there is, if that and the rest of the last returns is at most
+    three tenths.
+    """
     if n == 0 or not opened.is_recorded:
         return 0
-    return n + (math.ceil(math.log(_TOLERANCE) / math.log(opened.gamma)) if opened.gamma else 1)
+    if n is not None:
+        return n + _rest(opened.gamma, _TOLERANCE, n)
+    rows = opened.rows or 0
+    n = min(rows // 10, _MOST_HELD)
+    held = n + _rest(opened.gamma, _TOLERANCE, n)
+    return held if held <= 0.3 * rows else 0
+
+
+def _rest(gamma: float, tolerance: float, n: int) -> int:
+    """Steps after which what is missing of a return no longer counts; n where all counts."""
+    if gamma in (0.0, 1.0):
+        return 1 if gamma == 0.0 else n
+    return math.ceil(math.log(tolerance) / math.log(gamma))
 
 
 def check_model(
@@ -66,12 +85,13 @@ def _exactly(model: Model, problem: Problem, config: EvaluationConfig) -> Valida
 def _by_rollouts(
     model: Model, shown: ShownStates, opened: Opened, config: EvaluationConfig
 ) -> Validation:
-    per_state = min(_PER_STATE, max(1, math.isqrt(config.validate)))
+    wanted = _ROLLOUTS if config.validate is None else config.validate
+    per_state = min(_PER_STATE, max(1, math.isqrt(wanted)))
     found = rollouts(
         opened.environment,
         config.policy,
         gamma=opened.gamma,
-        n_states=max(1, config.validate // per_state),
+        n_states=max(1, wanted // per_state),
         per_state=per_state,
         seed=config.seed,
         env_options=config.env_options,
@@ -85,6 +105,17 @@ def _by_rollouts(
         method="rollouts",
         description=found.method,
     )
+
+
+def _stretches(held: Steps, gamma: float) -> IntArray:
+    """Number stretches of a record that are long against what returns share, shape (n,)."""
+    ends = held.terminated | held.truncated
+    record = np.concatenate([[0], np.cumsum(ends)[:-1]])
+    begins = np.flatnonzero(np.concatenate([[True], ends[:-1]]))
+    within = np.arange(len(held)) - begins[record]
+    length = math.ceil(2.0 / (1.0 - gamma)) if gamma < 1.0 else len(held)
+    _, stretch = np.unique(np.stack([record, within // length]), axis=1, return_inverse=True)
+    return np.asarray(stretch, dtype=np.int64)
 
 
 def _by_held_out(
@@ -109,15 +140,14 @@ def _by_held_out(
             f"none among the last {len(held)}, {reason}",
             "hold out more, or leave validation out",
         )
-    ends = held.terminated | held.truncated
-    trajectory = np.concatenate([[0], np.cumsum(ends)[:-1]])
+    stretch = _stretches(held, gamma)
     observations = held.observation[chosen]
     left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
     return validate(
         model.predict(observations),
         returns[chosen],
         groups=shown.nearest(observations),
-        blocks=trajectory[chosen].tolist(),
+        blocks=stretch[chosen].tolist(),
         tail=config.level,
         method="held_out",
         description=f"{len(chosen):,} returns after those learned from, held out{left_out}",

@@ -103,10 +103,11 @@ class Statistics:
         ----------
         transitions : Transitions
         truncated : array of bool, shape (n,), optional
-            Where the record of an episode breaks off, so that blocks need not hold what follows.
+            Where the record of an episode breaks off, so that blocks need not hold what follows;
+            by default as the transitions say.
         """
         self._check(transitions)
-        rows = rows_of(transitions, truncated)
+        rows = rows_of(transitions, transitions.truncated if truncated is None else truncated)
         self._settled_copy = None
         self.count += len(rows)
         self.reward_low = min(self.reward_low, float(rows.reward.min()))

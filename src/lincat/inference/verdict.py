@@ -1,0 +1,195 @@
+"""The verdict: whether the data support what the headline says.
+
+It judges the figures themselves (are they known well enough, is the grid fine enough, are the
+distributions proper), and, where there are returns that were not learned from, the figures against
+them: the mean, the share of returns below the reported quantile, CVaR, the distance W1 and skill,
+each against its own noise. One check that fails is enough: "I cannot tell" is an answer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lincat.inference.answer import Check, GroupValidation, Validation, Verdict
+
+__all__ = ["Diagnosis", "judge"]
+
+_PRECISION = 0.10  # standard error of mean and standard deviation, in standard deviations
+_SIGNED = 0.02  # negative mass
+_COARSER = 2.0  # times fewer intervals than wanted
+_OFF_GRID = 1e-3  # mass, per transition
+_SURE = 3.0  # standard errors of a difference that is no accident
+_BIAS = 0.15  # of a standard deviation: smaller errors of the mean are let pass
+_DISTANCE = 0.10  # likewise of W1
+_NOISE = 2.0  # times that W1 may be
+_SHARE = 0.03  # likewise of shares of returns
+_WORST = 0.2  # of a standard deviation, in the worst tenth of states
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a solution knows of itself.
+
+    Attributes
+    ----------
+    mean_error, sd_error : float or None
+        Typical standard errors of mean and standard deviation, in standard deviations; None where
+        there are too few data even for that.
+    negative_mass : float
+        Typical of the states seen.
+    coarser : float
+        How many times more intervals are wanted than there are.
+    off_grid : float
+        Mass that falls off the grid, per transition.
+    """
+
+    mean_error: float | None
+    sd_error: float | None
+    negative_mass: float
+    coarser: float
+    off_grid: float
+
+
+def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict:
+    """Return the verdict on a run.
+
+    Examples
+    --------
+    >>> from lincat.inference.verdict import Diagnosis, judge
+    >>> judge(Diagnosis(0.3, 0.05, 0.0, 1.0, 0.0), None).sentence
+    'Not to be trusted: means are known to 0.3 of a standard deviation only; more rows help.'
+    >>> judge(None, None).trusted is None
+    True
+    """
+    checks: list[Check] = []
+    if diagnosis is not None:
+        checks += _of_itself(diagnosis)
+    if validation is not None:
+        checks += _against_returns(validation)
+    failed = [check for check in checks if not check.passed]
+    if failed:
+        reasons = "; ".join(check.text for check in failed)
+        return Verdict(
+            trusted=False, sentence=f"Not to be trusted: {reasons}.", checks=tuple(checks)
+        )
+    if validation is None:
+        held = "" if not checks else " The figures are precise enough, but were not held against "
+        rest = f"{held}returns that were not learned from." if held else ""
+        return Verdict(trusted=None, sentence=f"Not checked.{rest}", checks=tuple(checks))
+    return Verdict(
+        trusted=True,
+        sentence=f"The figures agree with {validation.description}.",
+        checks=tuple(checks),
+    )
+
+
+def _of_itself(found: Diagnosis) -> list[Check]:
+    rows = "more rows help"
+    checks = []
+    for code, what, value in (
+        ("precision", "means are known to", found.mean_error),
+        ("precision_sd", "standard deviations are known to", found.sd_error),
+    ):
+        if value is None:
+            text = f"there are too few rows to say how well {what.removesuffix(' to')}; {rows}"
+        else:
+            text = f"{what} {value:.2g} of a standard deviation only; {rows}"
+        checks.append(_check(code, value, _PRECISION, text))
+    checks.append(
+        _check(
+            "signed",
+            found.negative_mass,
+            _SIGNED,
+            f"distributions have negative mass ({found.negative_mass:.2g}), so the features do "
+            "not suit; other --features, or a larger --n-step, may",
+        )
+    )
+    checks.append(
+        _check(
+            "grid",
+            found.coarser,
+            _COARSER,
+            f"the grid is {found.coarser:.1f} times coarser than the returns ask for; raise "
+            "--intervals",
+        )
+    )
+    checks.append(
+        _check(
+            "off_grid",
+            found.off_grid,
+            _OFF_GRID,
+            f"{found.off_grid:.2g} of the mass falls off the grid; leave --low and --high out",
+        )
+    )
+    return checks
+
+
+def _against_returns(validation: Validation) -> list[Check]:
+    group = validation["all"]
+    sd = _pooled_sd(group, validation.atoms)
+    where = validation.description
+    checks = [
+        _difference(
+            "mean", group.mean_error, group.mean_error_se, _BIAS * sd,
+            f"means are off by {group.mean_error / sd if sd else 0.0:+.2g} standard deviations "
+            f"against {where}",
+        ),
+        _difference(
+            "below_quantile", group.below_tail - validation.tail, group.below_tail_se, _SHARE,
+            f"{100 * group.below_tail:.3g} % of returns lie below the reported "
+            f"{100 * validation.tail:g} % quantile ({where})",
+        ),
+    ]  # fmt: skip
+    limit = max(_NOISE * group.w1_noise, _DISTANCE * sd)
+    distance = f"W1 is {group.w1 / sd if sd else 0.0:.2g} standard deviations against {where}"
+    checks.append(_check("w1", group.w1, limit, distance))
+    for level, share, error in zip(
+        validation.levels, group.coverage, group.coverage_se, strict=True
+    ):
+        text = f"{100 * level:g} % intervals hold {100 * share:.3g} % of {where}"
+        checks.append(_difference("coverage", share - level, error, 2.0 * _SHARE, text))
+    if group.w1_worst is not None:
+        text = f"in one state of ten W1 is above {group.w1_worst:.2g} of its standard deviation"
+        checks.append(_check("states", group.w1_worst, _WORST, f"{text} ({where})"))
+    tail = abs(group.cvar_predicted - group.cvar_realised)
+    n = group.n_returns
+    # The mean of the worst share of n returns scatters like their spread over √(share n).
+    noise = 0.0 if n is None or not group.w1_noise else group.w1_noise / math.sqrt(validation.tail)
+    checks.append(
+        _check(
+            "cvar", tail, max(2.0 * _BIAS * sd, _SURE * noise),
+            f"CVaR is {group.cvar_predicted:.4g} where {group.cvar_realised:.4g} came back "
+            f"({where})",
+        )
+    )  # fmt: skip
+    if group.skill is not None and group.mean_error_se is not None:
+        noise = 0.0 if sd == 0.0 else group.mean_error_se / sd
+        checks.append(
+            _check(
+                "skill", -group.skill, max(0.05, noise),
+                f"one distribution for all states would do better (skill {group.skill:.2g}, "
+                f"{where})",
+            )
+        )  # fmt: skip
+    return checks
+
+
+def _pooled_sd(group: GroupValidation, atoms: tuple[float, ...]) -> float:
+    """The standard deviation of the returns, all states together."""
+    x = np.asarray(atoms)
+    mass = np.diff(np.asarray(group.empirical_cdf), prepend=0.0)
+    return float(np.sqrt(max(mass @ (x - mass @ x) ** 2, 0.0)))
+
+
+def _check(code: str, value: float | None, limit: float, text: str) -> Check:
+    passed = value is not None and value <= limit
+    return Check(code=code, passed=passed, value=value, limit=limit, text=text)
+
+
+def _difference(code: str, value: float, error: float | None, floor: float, text: str) -> Check:
+    """A difference from what is claimed; unknown errors let anything pass but what is gross."""
+    limit = max(floor, _SURE * error) if error is not None else 3.0 * floor
+    return _check(code, abs(value), limit, text)

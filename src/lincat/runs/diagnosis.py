@@ -1,0 +1,70 @@
+"""What a batch solution knows of itself: how precise it is, and what its grid does to it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat.inference.moment_errors import moment_errors
+from lincat.inference.verdict import Diagnosis
+from lincat.learners.categorical_lstd import CategoricalLSTD
+from lincat.runs.model import Model
+from lincat.solvers.moments import exact_widening
+
+__all__ = ["diagnosis_of", "widening_of"]
+
+_STATES = 500  # of the sample that is looked at
+_SMALLEST_SD = 0.1  # of the pooled one
+
+
+def diagnosis_of(model: Model) -> Diagnosis | None:
+    """Return what the solution says of itself; None for what is learned step by step."""
+    learner = model.learner
+    if not isinstance(learner, CategoricalLSTD):
+        return None
+    Phi = _sample(learner)
+    sd = _sd(learner, Phi)
+    errors = moment_errors(learner.statistics_, learner.moments_, learner.gamma, Phi)
+    signed = learner.predict(Phi).negative_mass
+    choice = learner.choice_
+    return Diagnosis(
+        mean_error=None if errors is None else _typical(errors.mean, sd),
+        sd_error=None if errors is None else _typical(errors.variance, 2.0 * sd**2),
+        negative_mass=float(signed.mean()),
+        coarser=1.0 if choice is None else choice.wanted / choice.grid.intervals,
+        off_grid=float(learner.clipped_mass_.sum()),
+    )
+
+
+def widening_of(model: Model) -> float:
+    """Return the share by which the grid makes standard deviations too large, typically."""
+    learner = model.learner
+    if not isinstance(learner, CategoricalLSTD):
+        return 0.0
+    Phi = _sample(learner)
+    totals = learner.statistics_.totals()
+    weights = exact_widening(totals, learner.gamma, learner.grid_, learner.Theta_)
+    added = np.maximum(np.asarray(Phi @ weights), 0.0) * learner.grid_.spacing**2
+    sd = _sd(learner, Phi)
+    inside = sd > 0.0
+    if not inside.any():
+        return 0.0
+    return float(np.median(np.sqrt(1.0 + added[inside] / sd[inside] ** 2) - 1.0))
+
+
+def _sample(learner: CategoricalLSTD) -> FeatureMatrix:
+    rows = learner.sampled_features()
+    return rows[:: -(-rows.shape[0] // _STATES)]
+
+
+def _sd(learner: CategoricalLSTD, Phi: FeatureMatrix) -> FloatArray:
+    """Standard deviations by the equation of moments, at least a tenth of the pooled one."""
+    mean, variance = learner.moments_.mean(Phi), learner.moments_.variance(Phi)
+    pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
+    return np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))
+
+
+def _typical(errors: FloatArray, unit: FloatArray) -> float:
+    """The root mean square of errors in their units; 0 where nothing is left to chance."""
+    inside = unit > 0.0
+    return float(np.sqrt(np.mean((errors[inside] / unit[inside]) ** 2))) if inside.any() else 0.0

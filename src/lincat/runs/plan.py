@@ -1,0 +1,210 @@
+"""What to learn from, and how: features, a potential, and the number of steps, by a rule.
+
+Ids, and numbers that take few values, get a table. Other numbers get smooth features, and returns
+are learned about a potential V, a richer function of the same numbers: the distributions of
+G − V(s) are alike, so that few features say how they differ. Where returns jump from one state to
+the next (an episode about to end), the jumps of G − V(s) are as hard as V itself; then features
+of G alone, and rewards of several steps, do better. Which it is, returns that neither was fitted to
+decide: the CRPS on the last part of the pilot, in standard deviations of each state.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lincat._typing import FloatArray, IntArray
+from lincat.data.n_step import n_step
+from lincat.data.steps import ObservationSpace, Steps
+from lincat.features._base import Features
+from lincat.features.auto import are_ids
+from lincat.features.points import Points
+from lincat.features.smooth import Smooth
+from lincat.features.tabular import Tabular
+from lincat.inference import scores
+from lincat.inference.returns_to_go import returns_to_go
+from lincat.learners.categorical_lstd import CategoricalLSTD
+from lincat.runs.model import Model
+from lincat.runs.potential import Potential
+
+__all__ = ["PILOT", "Plan", "choose_plan", "whole_steps"]
+
+#: Transitions from which a plan is made.
+PILOT = 100_000
+
+_MOST_POINTS = 1024  # different points that are still a table
+_VISITS = 20  # of each of them, on average, at least
+# Rows up to which there are so many bumps: of the potential, and of what is learned about it.
+_BUMPS = ((5_000, 32, 16), (50_000, 100, 32), (math.inf, 250, 64))
+_STEPS = 0.1  # of the horizon: rewards of so many steps are summed, where steps are long
+_TRAINED = 0.8  # of the pilot, in a trial
+_TRIAL_ROWS = 60_000  # of the pilot, at most
+_SCORED = 2_000  # returns that a trial is scored on, at most
+_FEWEST = 100  # returns from which a trial says anything
+_REST = 0.02  # weight of what is missing of a return at most
+_BETTER = 2.0  # standard errors by which long steps must win
+_SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How return distributions are going to be learned from a source.
+
+    Attributes
+    ----------
+    features : Features
+        Fitted.
+    potential : Potential or None
+    n_step : int
+    reason : str
+        What was chosen, and why.
+    """
+
+    features: Features
+    potential: Potential | None
+    n_step: int
+    reason: str
+
+
+def choose_plan(
+    pilot: Steps, gamma: float, space: ObservationSpace, *, rows: int | None = None
+) -> Plan:
+    """Return a plan for a source that begins with these steps.
+
+    Parameters
+    ----------
+    pilot : Steps
+        The first steps, or all of them.
+    gamma : float
+    space : ObservationSpace
+    rows : int, optional
+        How many there will be in all, if that is known.
+    """
+    table = _table(pilot, space)
+    if table is not None:
+        return Plan(table, None, 1, f"{table.describe()[:-1]}, with nothing to approximate.")
+    expected = max(rows or 0, len(pilot))
+    rich, small = next((v, d) for most, v, d in _BUMPS if expected <= most)
+    about = _about_potential(pilot, gamma, rich, small)
+    steps = _long_steps(pilot, gamma)
+    if steps == 1:
+        return about
+    plain = Plan(
+        Smooth(bumps=rich).fit(pilot.observation),
+        None,
+        steps,
+        f"Smooth features of the numbers, and rewards of {steps} steps: held-out returns are met "
+        "better than by distributions about a potential.",
+    )
+    trial = _trial(pilot[-_TRIAL_ROWS:], gamma, rich, small, steps)
+    if trial is None:
+        return about
+    mean, error = trial
+    return plain if mean > _BETTER * error else about
+
+
+def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
+    """Give no weight to sums over fewer than n steps, whose record breaks off before.
+
+    So there are two discounts, gamma**n and that of an end, and few sums to keep.
+    """
+    whole = made.terminated | (made.discounts(gamma) <= gamma**n * (1.0 + 1e-9))
+    weight = np.ones(len(made)) if made.weight is None else made.weight
+    return replace(
+        made,
+        weight=np.where(whole, weight, 0.0),
+        discount=np.where(whole, made.discounts(gamma), gamma**n),
+        record=None,
+    )
+
+
+def _table(pilot: Steps, space: ObservationSpace) -> Features | None:
+    if space.n_states is not None:
+        return Tabular(n_states=space.n_states).fit(pilot.observation)
+    if are_ids(pilot.observation):
+        return Tabular().fit(pilot.observation)
+    points = np.asarray(pilot.observation, dtype=np.float64).reshape(len(pilot), -1)
+    different = len(np.unique(points, axis=0))
+    if different <= min(_MOST_POINTS, max(len(pilot) // _VISITS, 8)):
+        return Points(most=_MOST_POINTS).fit(points)
+    return None
+
+
+def _about_potential(pilot: Steps, gamma: float, rich: int, small: int) -> Plan:
+    potential = Potential.fit(Smooth(bumps=rich, seed=1).fit(pilot.observation), [pilot], gamma)
+    features = Smooth(bumps=small).fit(pilot.observation)
+    reason = (
+        f"Distributions about a potential V, so that states share a narrow grid: V has "
+        f"{potential.features.n_features_} smooth features, what is left {features.n_features_}."
+    )
+    return Plan(features, potential, 1, reason)
+
+
+def _long_steps(pilot: Steps, gamma: float) -> int:
+    """A share of how long rewards count: until the discount or the episode ends."""
+    ends = int(pilot.terminated.sum())
+    horizon = min(
+        1.0 / (1.0 - gamma) if gamma < 1.0 else math.inf, len(pilot) / ends if ends else math.inf
+    )
+    breaks = int((pilot.terminated | pilot.truncated).sum()) + 1
+    if not math.isfinite(horizon) or len(pilot) / breaks < 2.0:
+        return 1
+    return max(2, round(_STEPS * horizon)) if horizon >= 10.0 else 1
+
+
+def _trial(
+    pilot: Steps, gamma: float, rich: int, small: int, steps: int
+) -> tuple[float, float] | None:
+    """Return by how much long steps meet held-out returns better, and the standard error."""
+    begin = int(_TRAINED * len(pilot))
+    train, held = pilot[:begin], pilot[begin:]
+    returns, usable = returns_to_go(
+        held.reward, held.terminated, held.truncated, gamma, discount=held.discount, tolerance=_REST
+    )
+    rows = np.flatnonzero(usable)
+    if len(rows) < _FEWEST:
+        return None
+    rows = rows[:: -(-len(rows) // _SCORED)]
+    about = _about_potential(train, gamma, rich, small)
+    plain = Plan(Smooth(bumps=rich).fit(train.observation), None, steps, "")
+    found = returns[rows]
+    scored, spread = [], []
+    for plan in (about, plain):
+        predicted = _fitted(plan, train, gamma).predict(held.observation[rows]).proper()
+        scored.append(scores.crps(predicted.cdf_values, predicted.grid, found[:, None])[:, 0])
+        spread.append(predicted.std())
+    unit = np.maximum(np.mean(spread, axis=0), _SMALLEST_SD * found.std())
+    if not (unit > 0.0).all():
+        return None
+    gain = (scored[0] - scored[1]) / unit
+    return float(gain.mean()), _clustered_error(gain, _record_of(held)[rows])
+
+
+def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
+    learner = CategoricalLSTD(gamma=gamma, n_features=plan.features.n_features_, max_blocks=1)
+    model = Model(plan.features, learner, plan.potential)
+    for part in n_step(_parts(steps), plan.n_step, gamma):
+        whole = part if plan.n_step == 1 else whole_steps(part, plan.n_step, gamma)
+        learner.partial_fit(model.transitions(whole))
+    return model
+
+
+def _parts(steps: Steps, size: int = 8192) -> Iterator[Steps]:
+    for begin in range(0, len(steps), size):
+        yield steps[begin : begin + size]
+
+
+def _record_of(steps: Steps) -> IntArray:
+    ends = steps.terminated | steps.truncated
+    return np.concatenate([[0], np.cumsum(ends)[:-1]]).astype(np.int64)
+
+
+def _clustered_error(values: FloatArray, record: IntArray) -> float:
+    """The standard error of the mean; at least twenty stretches, of one or several records."""
+    pieces = np.minimum(np.arange(len(values)) * 20 // len(values), 19)
+    groups = record if len(np.unique(record)) >= 20 else pieces
+    sums = np.bincount(groups, values - values.mean())
+    return float(np.sqrt((sums**2).sum())) / len(values)
