@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from lincat.statistics.totals import Totals
 __all__ = ["Statistics"]
 
 _NODES = 64
+_MOST_THREADS = 4
 _SMALL = 64  # up to as many features, a table of states is summed in dense matrices
 
 
@@ -305,7 +307,10 @@ class Statistics:
         """Add a chunk to its block, or blocks."""
         placement = self._place(rows)
         first = 0
-        with _blas().limit(limits=1, user_api="blas"):  # threads could change the last bits
+        if not self._blocks.items:
+            self._blocks.begin(len(rows))
+        workers = _workers()
+        with _blas().limit(limits=1, user_api="blas"):  # its threads could change the last bits
             while first < len(rows):
                 rest = placement[first:]
                 block = self._blocks.open(self._empty())
@@ -314,7 +319,7 @@ class Statistics:
                 ):
                     block = self._blocks.open(self._empty())
                 last = first + self._blocks.take(block, rows.weight[first:], rows.end[first:])
-                block.sums.add(rows[first:last], placement[first:last])
+                block.sums.add(rows[first:last], placement[first:last], workers)
                 first = last
             while not self._blocks.fit(self.memory_limit, 0, self._refusal):
                 pass  # sparse sums are known once they are there
@@ -338,7 +343,8 @@ class Statistics:
             power, given = kinds[of_kind]
             values = self._nodes.values[node : node + width].tolist()
             groups_of = tuple(self._groups.number(value, power, given) for value in values)
-            buckets.append(Bucket(groups_of, follows=power != 0))
+            # Three neighbours are shared by buckets up to two nodes away.
+            buckets.append(Bucket(groups_of, power != 0, int(node) % width))
         return Placement(number[key], tuple(buckets), split)
 
     def _number(self, i: int) -> int:
@@ -389,4 +395,15 @@ def _with_dense_sums(block: Block, n_groups: int) -> Block:
 
 @cache
 def _blas() -> Any:
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _worker(number: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, f"lincat statistics {number}")
+
+
+def _workers() -> list[ThreadPoolExecutor]:
+    """Return as many threads as BLAS may use, beside this one."""
+    allowed = max((library["num_threads"] for library in _blas().info()), default=1)
+    return [_worker(i) for i in range(min(allowed, _MOST_THREADS) - 1)]

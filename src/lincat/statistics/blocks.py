@@ -66,6 +66,11 @@ class Blocks:
         items = [*self.items[:-1], *(block.copy() for block in self.items[-1:])]
         return Blocks(self.most, self.length, items)
 
+    def begin(self, n: int) -> None:
+        """Choose the length of the first blocks, when the first n rows are known."""
+        while n > self.most * self.length:
+            self.length *= 2
+
     def open(self, empty: Sums) -> Block:
         """Return the block that the next row belongs to, a new one if need be."""
         if self.items and not self.items[-1].closed:

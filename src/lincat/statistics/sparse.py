@@ -6,18 +6,18 @@ The place of N_g[i, j] is (g d + i) d + j, of c_g[i] it is g d + i, of Sigma[i, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray, IntArray
+from lincat.statistics.groups import Shares
 from lincat.statistics.placement import Placement
 from lincat.statistics.rows import Rows
 
 __all__ = ["Entries", "SparseSums"]
-
-Share = tuple[int, float]  # a group, and the part of another that it gets
 
 
 class Entries:
@@ -83,7 +83,7 @@ class SparseSums:
         """Nothing is known before the rows have been added."""
         return 0
 
-    def add(self, rows: Rows, placement: Placement) -> None:
+    def add(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
         """Add rows."""
         row, group, weight = placement.expanded(rows.weight)
         follows = placement.follows[placement.bucket][row]
@@ -152,7 +152,7 @@ class SparseSums:
         other.Sigma = self.Sigma.copy()
         return other
 
-    def regrouped(self, shares: Sequence[tuple[Share, ...]]) -> SparseSums:
+    def regrouped(self, shares: Shares) -> SparseSums:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
         other = SparseSums(self.d)
         other.Sigma = self.Sigma.copy()
