@@ -94,7 +94,7 @@ class Statistics:
         self._settled_copy: Statistics | None = None
         self.count = 0
         self.reward_low, self.reward_high = np.inf, -np.inf
-        self.largest_norm = 0.0
+        self._largest_norm = 0.0
 
     # Adding
 
@@ -113,7 +113,6 @@ class Statistics:
         self.count += len(rows)
         self.reward_low = min(self.reward_low, float(rows.reward.min()))
         self.reward_high = max(self.reward_high, float(rows.reward.max()))
-        self.largest_norm = max(self.largest_norm, float(transitions.squared_norms().max()))
         if self._waiting and self._waiting[0].kind != rows.kind:
             self._flush()
         size, first = self._chunk, 0
@@ -162,7 +161,7 @@ class Statistics:
         self.count += other.count
         self.reward_low = min(self.reward_low, other.reward_low)
         self.reward_high = max(self.reward_high, other.reward_high)
-        self.largest_norm = max(self.largest_norm, other.largest_norm)
+        self._largest_norm = max(self._largest_norm, theirs._largest_norm)
         return self
 
     # Reading
@@ -205,6 +204,11 @@ class Statistics:
     def weight(self) -> float:
         """The sum of all weights."""
         return float(self.block_weights.sum())
+
+    @property
+    def largest_norm(self) -> float:
+        """The largest ‖phi‖² of all transitions."""
+        return self._settled()._largest_norm
 
     @property
     def nodes_(self) -> FloatArray:
@@ -306,6 +310,7 @@ class Statistics:
     def _add(self, rows: Rows) -> None:
         """Add a chunk to its block, or blocks."""
         placement = self._place(rows)
+        self._largest_norm = max(self._largest_norm, rows.largest_norm())
         first = 0
         if not self._blocks.items:
             self._blocks.begin(len(rows))
@@ -314,9 +319,9 @@ class Statistics:
             while first < len(rows):
                 rest = placement[first:]
                 block = self._blocks.open(self._empty())
-                while not self._blocks.fit(
-                    self.memory_limit, block.sums.new_bytes(rest), self._refusal
-                ):
+                while more := block.sums.new_bytes(rest):
+                    if self._blocks.fit(self.memory_limit, more, self._refusal):
+                        break
                     block = self._blocks.open(self._empty())
                 last = first + self._blocks.take(block, rows.weight[first:], rows.end[first:])
                 block.sums.add(rows[first:last], placement[first:last], workers)
@@ -326,12 +331,12 @@ class Statistics:
 
     def _place(self, rows: Rows) -> Placement:
         exact = self._nodes.exact
-        self._nodes.cover(rows.reward, np.ones(len(rows)))
+        known = self._nodes.cover(rows.reward, np.ones(len(rows)))
         if exact and not self._nodes.exact:
             groups = Groups()
             self._blocks = self._blocks.regrouped(self._groups.shares(self._nodes, groups))
             self._groups = groups
-        first, split = self._nodes.place(rows.reward)
+        first, split = (known, None) if known is not None else self._nodes.place(rows.reward)
         kind, kinds = self._groups.discount_kinds(rows.discount)
         key = first * len(kinds) + kind
         present = np.flatnonzero(np.bincount(key))
@@ -343,8 +348,7 @@ class Statistics:
             power, given = kinds[of_kind]
             values = self._nodes.values[node : node + width].tolist()
             groups_of = tuple(self._groups.number(value, power, given) for value in values)
-            # Three neighbours are shared by buckets up to two nodes away.
-            buckets.append(Bucket(groups_of, power != 0, int(node) % width))
+            buckets.append(Bucket(groups_of, follows=power != 0))
         return Placement(number[key], tuple(buckets), split)
 
     def _number(self, i: int) -> int:
@@ -358,7 +362,7 @@ class Statistics:
             raise fail("statistics", "at least one transition", "none", "call update first")
         whole = Block(settled._empty())
         for i in chosen:
-            whole = whole.plus(settled._blocks.items[i])
+            whole.absorb(settled._blocks.items[i])
         order, reward, power, given = settled._groups.table()
         cross, phi_sum, Sigma = whole.sums.stacked(order)
         return Totals(reward, power, given, cross, phi_sum, Sigma, whole.count, whole.weight)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from itertools import cycle
+from threading import Lock, local
 
 import numpy as np
 import scipy.sparse
@@ -31,32 +31,44 @@ class Stack:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.slots: dict[int, int] = {}
         self.values: FloatArray = np.zeros((0, *shape))
+        self._room = self.values  # zeros behind the values, which take no memory until written to
 
     def make_room(self, groups: Iterable[int]) -> None:
         """Have zeros for groups that are new."""
         new = sorted(set(groups) - self.slots.keys())
-        if new:
-            self.slots |= {g: len(self.slots) + i for i, g in enumerate(new)}
-            zeros = np.zeros((len(new), *self.values.shape[1:]))
-            self.values = np.concatenate([self.values, zeros])
+        if not new:
+            return
+        old = len(self.slots)
+        n = old + len(new)
+        self.slots |= {g: old + i for i, g in enumerate(new)}
+        if n > len(self._room):
+            self._room = np.zeros((n + old // 2, *self.values.shape[1:]))
+            self._room[:old] = self.values
+        self.values = self._room[:n]
 
     def add(self, group: int, term: FloatArray) -> None:
         """Add to one group."""
         self.make_room([group])
         self.values[self.slots[group]] += term
 
-    def plus(self, other: Stack) -> Stack:
-        """Return the sums of both."""
-        both = self.copy()
-        both.make_room(other.slots)
-        both.values[[both.slots[g] for g in other.slots]] += other.values
-        return both
+    def absorb(self, other: Stack) -> None:
+        """Add the sums of another stack."""
+        self.make_room(other.slots)
+        if list(self.slots) == list(other.slots):
+            self.values += other.values
+        else:
+            for g, slot in other.slots.items():
+                self.values[self.slots[g]] += other.values[slot]
 
     def copy(self) -> Stack:
         """Return a stack that can be added to without changing this one."""
         other = Stack(self.values.shape[1:])
-        other.slots, other.values = dict(self.slots), self.values.copy()
+        other.replace(dict(self.slots), self.values.copy())
         return other
+
+    def replace(self, slots: dict[int, int], values: FloatArray) -> None:
+        """Put these values in place of those that are there."""
+        self.slots, self.values, self._room = slots, values, values
 
     def regrouped(self, shares: Shares) -> Stack:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
@@ -110,16 +122,17 @@ class DenseSums:
             self._count(rows, placement)
             return
         phi, phi_next = _as_dense(rows.phi), _as_dense(rows.phi_next)
-        weight = None if (rows.weight == 1.0).all() else rows.weight
+        tasks: list[Callable[[], None]] = [partial(self._add_Sigma, phi, rows.weight)]
         if self.d < _NARROW:
-            self._add_narrow(phi, phi_next, placement, placement.parts(rows.weight))
-            self._add_Sigma(phi, weight)
+            parts = placement.parts(rows.weight)
+            tasks.append(partial(self._add_narrow, phi, phi_next, placement, parts))
         else:
-            self._add_wide(phi, phi_next, placement, weight, workers)
+            tasks += self._add_wide(rows, phi, phi_next, placement)
+        _run(tasks, workers)
 
-    def _add_Sigma(self, phi: FloatArray, weight: FloatArray | None) -> None:
+    def _add_Sigma(self, phi: FloatArray, weight: FloatArray) -> None:
         weighted = np.asarray(phi, dtype=np.float64)
-        if weight is not None:
+        if not (weight == 1.0).all():
             weighted = weighted * np.sqrt(weight)[:, None]
         self.Sigma += weighted.T @ weighted
 
@@ -138,48 +151,29 @@ class DenseSums:
         )
 
     def _add_wide(
-        self,
-        phi: FloatArray,
-        phi_next: FloatArray,
-        placement: Placement,
-        weight: FloatArray | None,
-        workers: Sequence[Executor],
-    ) -> None:
-        def add_buckets(buckets: list[tuple[Bucket, IntArray]]) -> None:
-            for bucket, index in buckets:
-                self._add_bucket(bucket, index, phi, phi_next, placement.split, weight)
+        self, rows: Rows, phi: FloatArray, phi_next: FloatArray, placement: Placement
+    ) -> list[Callable[[], None]]:
+        """Return tasks, of which no two write to the same sums."""
+        row, group, part = placement.expanded(rows.weight)
+        weighted = placement.split is not None or not (rows.weight == 1.0).all()
 
-        tasks = [partial(self._add_Sigma, phi, weight)]
-        # Buckets of a phase have no group in common: the order of sums is always the same.
-        for phase in placement.phases():
-            tasks += [partial(add_buckets, share) for share in _shares(phase, len(workers) + 1)]
-            _run(tasks, workers)
-            tasks = []
+        def add_group(g: int, index: IntArray) -> None:
+            of = row[index]
+            here = _taken(phi, of, _own.here)
+            if weighted:
+                here *= part[index][:, None]
+            self.phi_sum.values[self.phi_sum.slots[g]] += np.ones(len(of)) @ here
+            if g in self.cross.slots:
+                ahead = _taken(phi_next, of, _own.ahead)
+                product = np.matmul(here.T, ahead, out=_own.product.array((self.d, self.d)))
+                self.cross.values[self.cross.slots[g]] += product
 
-    def _add_bucket(
-        self,
-        bucket: Bucket,
-        index: IntArray,
-        phi: FloatArray,
-        phi_next: FloatArray,
-        split: FloatArray | None,
-        weight: FloatArray | None,
-    ) -> None:
-        here = phi[index].astype(np.float64, copy=False)
-        parts = np.ones((len(index), 1)) if split is None else split[index]
-        if weight is not None:
-            parts *= weight[index][:, None]
-        for g, total in zip(bucket.groups, parts.T @ here, strict=True):
-            self.phi_sum.values[self.phi_sum.slots[g]] += total
-        if not bucket.follows:
-            return
-        if split is not None:  # one product for the three nodes
-            here = (parts[:, :, None] * here[:, None, :]).reshape(len(index), -1)
-        elif weight is not None:
-            here *= parts
-        products = here.T @ phi_next[index].astype(np.float64, copy=False)
-        for g, product in zip(bucket.groups, products.reshape(-1, self.d, self.d), strict=True):
-            self.cross.values[self.cross.slots[g]] += product
+        # Small integers are sorted by counting.
+        small = np.uint16 if int(group.max()) < 2**16 else np.int64
+        order = np.argsort(group.astype(small), kind="stable")
+        numbers, first = np.unique(group[order], return_index=True)
+        pieces = np.split(order, first[1:])
+        return [partial(add_group, g, x) for g, x in zip(numbers.tolist(), pieces, strict=True)]
 
     def _count(self, rows: Rows, placement: Placement) -> None:
         np.add.at(self.Sigma, (rows.phi, rows.phi), rows.weight)
@@ -191,12 +185,11 @@ class DenseSums:
         slot = _lookup(self.cross.slots)[group]
         np.add.at(self.cross.values, (slot, rows.phi[row], rows.phi_next[row]), weight[follows])
 
-    def plus(self, other: DenseSums) -> DenseSums:
-        """Return the sum of two blocks, whose groups have the same numbers."""
-        both = DenseSums(self.d)
-        both.cross, both.phi_sum = self.cross.plus(other.cross), self.phi_sum.plus(other.phi_sum)
-        both.Sigma = self.Sigma + other.Sigma
-        return both
+    def absorb(self, other: DenseSums) -> None:
+        """Add the sums of another block, whose groups have the same numbers."""
+        self.cross.absorb(other.cross)
+        self.phi_sum.absorb(other.phi_sum)
+        self.Sigma += other.Sigma
 
     def copy(self) -> DenseSums:
         """Return sums that can be added to without changing these."""
@@ -239,24 +232,55 @@ def _groups(buckets: list[Bucket]) -> tuple[set[int], set[int]]:
     }
 
 
-def _shares(buckets: list[tuple[Bucket, IntArray]], n: int) -> list[list[tuple[Bucket, IntArray]]]:
-    """Deal buckets out in n lists with about as many rows each."""
-    shares: list[list[tuple[Bucket, IntArray]]] = [[] for _ in range(n)]
-    sizes = [0] * n
-    for bucket in sorted(buckets, key=lambda b: -len(b[1])):
-        least = sizes.index(min(sizes))
-        shares[least].append(bucket)
-        sizes[least] += len(bucket[1])
-    return shares
-
-
 def _run(tasks: Sequence[Callable[[], None]], workers: Sequence[Executor]) -> None:
-    """Run tasks in any order, the last one here."""
-    waiting = [worker.submit(task) for worker, task in zip(cycle(workers), tasks[:-1])]
-    for task in tasks[len(waiting) :]:
-        task()
+    """Run tasks, in any order and at once if there are workers."""
+    shared = iter(tasks)
+    lock = Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                task = next(shared, None)
+            if task is None:
+                return
+            task()
+
+    waiting = [worker.submit(work) for worker in workers]
+    work()
     for done in waiting:
         done.result()
+
+
+class _Scratch:
+    """Memory that is used again and again: asking for new takes longer than filling it."""
+
+    def __init__(self) -> None:
+        self._memory: FloatArray = np.empty(0)
+
+    def array(self, shape: tuple[int, int]) -> FloatArray:
+        size = shape[0] * shape[1]
+        if size > len(self._memory):
+            self._memory = np.empty(size)
+        return self._memory[:size].reshape(shape)
+
+
+class _Own(local):
+    """The scratch memory of a thread."""
+
+    def __init__(self) -> None:
+        self.here, self.ahead, self.product = _Scratch(), _Scratch(), _Scratch()
+
+
+_own = _Own()
+
+
+def _taken(features: FloatArray, rows: IntArray, scratch: _Scratch) -> FloatArray:
+    out = scratch.array((len(rows), features.shape[1]))
+    if features.dtype == out.dtype:
+        # Without "clip", numbers would go through memory of NumPy's own.
+        return np.take(features, rows, axis=0, out=out, mode="clip")
+    out[...] = features[rows]
+    return out
 
 
 def _lookup(slots: dict[int, int]) -> IntArray:

@@ -80,7 +80,7 @@ def _build(content: bytes) -> Statistics:
     statistics = Statistics(**params)
     statistics.count, statistics._dense = state["count"], state["dense"]
     low, high, norm = arrays["ranges"].tolist()
-    statistics.reward_low, statistics.reward_high, statistics.largest_norm = low, high, norm
+    statistics.reward_low, statistics.reward_high, statistics._largest_norm = low, high, norm
     nodes = RewardNodes(state["number"], check_array(arrays["nodes"], "nodes"))
     nodes.exact, nodes.counts = state["exact"], arrays["node_counts"]
     keys = [(r, int(p), g) for r, p, g in arrays["groups"].tolist()]
@@ -116,7 +116,7 @@ def _common_arrays(statistics: Statistics) -> dict[str, Any]:
     blocks = statistics._blocks.items
     return {
         "ranges": np.array(
-            [statistics.reward_low, statistics.reward_high, statistics.largest_norm]
+            [statistics.reward_low, statistics.reward_high, statistics._largest_norm]
         ),
         "nodes": statistics._nodes.values,
         "node_counts": statistics._nodes.counts,
@@ -148,7 +148,7 @@ def _dense_sums(arrays: dict[str, Any], n_blocks: int, d: int) -> list[DenseSums
             part = _part(arrays[f"{name}_ends"], i)
             groups = arrays[f"{name}_group"][part].tolist()
             stack: Stack = getattr(block, name)
-            stack.slots, stack.values = {g: k for k, g in enumerate(groups)}, arrays[name][part]
+            stack.replace({g: k for k, g in enumerate(groups)}, arrays[name][part])
     return sums
 
 

@@ -17,7 +17,6 @@ class Bucket:
 
     groups: tuple[int, ...]
     follows: bool  # whether anything follows: False where the episode terminated
-    phase: int  # two buckets of one phase have no group in common
 
 
 @dataclass(frozen=True)
@@ -41,15 +40,6 @@ class Placement:
         # Small integers are sorted by counting.
         order = np.argsort(self.bucket.astype(np.uint16), kind="stable")
         return order, np.cumsum(np.bincount(self.bucket, minlength=len(self.buckets)))
-
-    def phases(self) -> list[list[tuple[Bucket, IntArray]]]:
-        """Return buckets and their rows, by phase."""
-        order, last = self.sorted()
-        found: list[list[tuple[Bucket, IntArray]]] = [[], [], []]
-        for bucket, rows in zip(self.buckets, np.split(order, last[:-1]), strict=True):
-            if len(rows):
-                found[bucket.phase].append((bucket, rows))
-        return found[:1] if self.split is None else found
 
     def parts(self, weight: FloatArray) -> FloatArray:
         """Return how much of each row goes to each group of its bucket, shape (n, 1) or (n, 3)."""

@@ -55,13 +55,6 @@ class Entries:
             )
         return place, value
 
-    def plus(self, other: Entries) -> Entries:
-        """Return the sum of both."""
-        both = Entries()
-        for place, value in (self.whole(), other.whole()):
-            both.add(place, value)
-        return both
-
     def copy(self) -> Entries:
         """Return entries that can be added to without changing these."""
         return Entries(list(self.pieces))  # pieces are replaced, never written to
@@ -137,13 +130,11 @@ class SparseSums:
         i, j = product.coords
         entries.add(names[i] * self.d + next_names[j], product.data)
 
-    def plus(self, other: SparseSums) -> SparseSums:
-        """Return the sum of two blocks, whose groups have the same numbers."""
-        both = SparseSums(self.d)
-        both.cross = self.cross.plus(other.cross)
-        both.phi_sum = self.phi_sum.plus(other.phi_sum)
-        both.Sigma = self.Sigma.plus(other.Sigma)
-        return both
+    def absorb(self, other: SparseSums) -> None:
+        """Add the sums of another block, whose groups have the same numbers."""
+        self.cross.add(*other.cross.whole())
+        self.phi_sum.add(*other.phi_sum.whole())
+        self.Sigma.add(*other.Sigma.whole())
 
     def copy(self) -> SparseSums:
         """Return sums that can be added to without changing these."""
