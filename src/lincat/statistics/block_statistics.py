@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -403,11 +404,12 @@ def _blas() -> Any:
 
 
 @cache
-def _worker(number: int) -> ThreadPoolExecutor:
+def _worker(process: int, number: int) -> ThreadPoolExecutor:
+    """Return a thread of this process: a fork of it has none."""
     return ThreadPoolExecutor(1, f"lincat statistics {number}")
 
 
 def _workers() -> list[ThreadPoolExecutor]:
     """Return as many threads as BLAS may use, beside this one."""
     allowed = max((library["num_threads"] for library in _blas().info()), default=1)
-    return [_worker(i) for i in range(min(allowed, _MOST_THREADS) - 1)]
+    return [_worker(os.getpid(), i) for i in range(min(allowed, _MOST_THREADS) - 1)]

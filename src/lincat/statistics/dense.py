@@ -22,6 +22,7 @@ from lincat.statistics.sparse import SparseSums
 
 __all__ = ["DenseSums", "Stack", "as_dense"]
 
+_CACHED = 2**17  # numbers
 _NARROW = 48  # below, packing rows for BLAS takes longer than multiplying them
 
 
@@ -121,14 +122,20 @@ class DenseSums:
         if rows.kind == "states":
             self._count(rows, placement)
             return
+        # Rows that are looked up should be in the cache, and many enough for each bucket.
+        step = max(_CACHED // self.d, 64 * len(placement.buckets))
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            _run(self._tasks(rows[part], placement[part]), workers)
+
+    def _tasks(self, rows: Rows, placement: Placement) -> list[Callable[[], None]]:
+        """Return what is to be done to add rows; no two of these tasks write to the same sums."""
         phi, phi_next = _as_dense(rows.phi), _as_dense(rows.phi_next)
         tasks: list[Callable[[], None]] = [partial(self._add_Sigma, phi, rows.weight)]
         if self.d < _NARROW:
             parts = placement.parts(rows.weight)
-            tasks.append(partial(self._add_narrow, phi, phi_next, placement, parts))
-        else:
-            tasks += self._add_wide(rows, phi, phi_next, placement)
-        _run(tasks, workers)
+            return [*tasks, partial(self._add_narrow, phi, phi_next, placement, parts)]
+        return tasks + self._add_wide(rows, phi, phi_next, placement)
 
     def _add_Sigma(self, phi: FloatArray, weight: FloatArray) -> None:
         weighted = np.asarray(phi, dtype=np.float64)
@@ -153,27 +160,27 @@ class DenseSums:
     def _add_wide(
         self, rows: Rows, phi: FloatArray, phi_next: FloatArray, placement: Placement
     ) -> list[Callable[[], None]]:
-        """Return tasks, of which no two write to the same sums."""
         row, group, part = placement.expanded(rows.weight)
         weighted = placement.split is not None or not (rows.weight == 1.0).all()
-
-        def add_group(g: int, index: IntArray) -> None:
-            of = row[index]
-            here = _taken(phi, of, _own.here)
-            if weighted:
-                here *= part[index][:, None]
-            self.phi_sum.values[self.phi_sum.slots[g]] += np.ones(len(of)) @ here
-            if g in self.cross.slots:
-                ahead = _taken(phi_next, of, _own.ahead)
-                product = np.matmul(here.T, ahead, out=_own.product.array((self.d, self.d)))
-                self.cross.values[self.cross.slots[g]] += product
-
         # Small integers are sorted by counting.
         small = np.uint16 if int(group.max()) < 2**16 else np.int64
         order = np.argsort(group.astype(small), kind="stable")
-        numbers, first = np.unique(group[order], return_index=True)
-        pieces = np.split(order, first[1:])
-        return [partial(add_group, g, x) for g, x in zip(numbers.tolist(), pieces, strict=True)]
+        row, ends = row[order], np.cumsum(np.bincount(group)).tolist()
+        ones = np.ones(len(row))
+
+        def add_group(g: int, first: int, last: int) -> None:
+            of = row[first:last]
+            here = _taken(phi, of, _own.here)
+            if weighted:
+                here *= part[order[first:last]][:, None]
+            self.phi_sum.values[self.phi_sum.slots[g]] += ones[first:last] @ here
+            if g in self.cross.slots:
+                ahead = _taken(phi_next, of, _own.ahead)
+                product = np.matmul(here.T, ahead, out=_own.product.array(self.d, self.d))
+                self.cross.values[self.cross.slots[g]] += product
+
+        pieces = zip([0, *ends[:-1]], ends, strict=True)
+        return [partial(add_group, g, a, b) for g, (a, b) in enumerate(pieces) if b > a]
 
     def _count(self, rows: Rows, placement: Placement) -> None:
         np.add.at(self.Sigma, (rows.phi, rows.phi), rows.weight)
@@ -255,13 +262,12 @@ class _Scratch:
     """Memory that is used again and again: asking for new takes longer than filling it."""
 
     def __init__(self) -> None:
-        self._memory: FloatArray = np.empty(0)
+        self._memory: FloatArray = np.empty((0, 0))
 
-    def array(self, shape: tuple[int, int]) -> FloatArray:
-        size = shape[0] * shape[1]
-        if size > len(self._memory):
-            self._memory = np.empty(size)
-        return self._memory[:size].reshape(shape)
+    def array(self, n: int, d: int) -> FloatArray:
+        if n > len(self._memory) or d != self._memory.shape[1]:
+            self._memory = np.empty((n, d))
+        return self._memory[:n]
 
 
 class _Own(local):
@@ -275,11 +281,12 @@ _own = _Own()
 
 
 def _taken(features: FloatArray, rows: IntArray, scratch: _Scratch) -> FloatArray:
-    out = scratch.array((len(rows), features.shape[1]))
+    out = scratch.array(len(rows), features.shape[1])
     if features.dtype == out.dtype:
         # Without "clip", numbers would go through memory of NumPy's own.
-        return np.take(features, rows, axis=0, out=out, mode="clip")
-    out[...] = features[rows]
+        features.take(rows, axis=0, out=out, mode="clip")
+    else:
+        out[...] = features[rows]
     return out
 
 
