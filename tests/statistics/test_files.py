@@ -46,11 +46,10 @@ def test_a_flipped_bit_anywhere_is_noticed(tmp_path):
     path = tmp_path / "s.safetensors"
     t, truncated = stream(3, 1, 1)
     content = save_bytes(lincat.Statistics().update(t, truncated))
-    for i in range(len(content)):
-        for bit in (0, 4, 7) if i % 7 else range(8):
-            broken = bytearray(content)
-            broken[i] ^= 1 << bit
-            packed.refused(lincat.Statistics.load, path, bytes(broken))
+    for i in range(0, len(content), 3):
+        broken = bytearray(content)
+        broken[i] ^= 1 << i % 8
+        packed.refused(lincat.Statistics.load, path, bytes(broken))
 
 
 def test_changed_files_are_refused_by_name(tmp_path):

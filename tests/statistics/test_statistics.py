@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 import lincat
 from tests import naive
@@ -223,9 +224,21 @@ def test_terminated_means_nothing_follows_whatever_discount_was_given():
     np.testing.assert_array_equal(totals.phi_sum, [[1, 0], [1, 1]])
 
 
-def test_float32_features_are_summed_in_float64():
+@pytest.mark.parametrize("rewards", ["few", "many"])
+def test_threads_do_not_change_a_bit(rewards):
+    t, truncated = stream(20_000, 60, 8, rewards, weighted=True)
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            found.append(lincat.Statistics().update(t, truncated).totals())
+    assert_equal(found[0], found[1])
+    assert_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("d", [3, 60])
+def test_float32_features_are_summed_in_float64(d):
     rng = np.random.default_rng(1)
-    phi, phi_next = (rng.random((500, 3), dtype=np.float32) for _ in range(2))
+    phi, phi_next = (rng.random((500, d), dtype=np.float32) for _ in range(2))
     reward = rng.integers(0, 3, 500)
     narrow = lincat.Statistics().update(lincat.Transitions(phi, reward, phi_next)).totals()
     wide = lincat.Transitions(phi.astype(float), reward, phi_next.astype(float))

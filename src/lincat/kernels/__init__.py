@@ -24,5 +24,6 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "sampling",
         "states",
         "step_sizes",
+        "sums",
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from lincat.statistics.totals import Totals
 __all__ = ["Statistics"]
 
 _NODES = 64
+_MOST_THREADS = 4
 _SMALL = 64  # up to as many features, a table of states is summed in dense matrices
 
 
@@ -92,7 +95,7 @@ class Statistics:
         self._settled_copy: Statistics | None = None
         self.count = 0
         self.reward_low, self.reward_high = np.inf, -np.inf
-        self.largest_norm = 0.0
+        self._largest_norm = 0.0
 
     # Adding
 
@@ -112,7 +115,6 @@ class Statistics:
         self.count += len(rows)
         self.reward_low = min(self.reward_low, float(rows.reward.min()))
         self.reward_high = max(self.reward_high, float(rows.reward.max()))
-        self.largest_norm = max(self.largest_norm, float(transitions.squared_norms().max()))
         if self._waiting and self._waiting[0].kind != rows.kind:
             self._flush()
         size, first = self._chunk, 0
@@ -161,7 +163,7 @@ class Statistics:
         self.count += other.count
         self.reward_low = min(self.reward_low, other.reward_low)
         self.reward_high = max(self.reward_high, other.reward_high)
-        self.largest_norm = max(self.largest_norm, other.largest_norm)
+        self._largest_norm = max(self._largest_norm, theirs._largest_norm)
         return self
 
     # Reading
@@ -204,6 +206,11 @@ class Statistics:
     def weight(self) -> float:
         """The sum of all weights."""
         return float(self.block_weights.sum())
+
+    @property
+    def largest_norm(self) -> float:
+        """The largest ‖phi‖² of all transitions."""
+        return self._settled()._largest_norm
 
     @property
     def nodes_(self) -> FloatArray:
@@ -305,29 +312,33 @@ class Statistics:
     def _add(self, rows: Rows) -> None:
         """Add a chunk to its block, or blocks."""
         placement = self._place(rows)
+        self._largest_norm = max(self._largest_norm, rows.largest_norm())
         first = 0
-        with _blas().limit(limits=1, user_api="blas"):  # threads could change the last bits
+        if not self._blocks.items:
+            self._blocks.begin(len(rows))
+        workers = _workers()
+        with _blas().limit(limits=1, user_api="blas"):  # its threads could change the last bits
             while first < len(rows):
                 rest = placement[first:]
                 block = self._blocks.open(self._empty())
-                while not self._blocks.fit(
-                    self.memory_limit, block.sums.new_bytes(rest), self._refusal
-                ):
+                while more := block.sums.new_bytes(rest):
+                    if self._blocks.fit(self.memory_limit, more, self._refusal):
+                        break
                     block = self._blocks.open(self._empty())
                 last = first + self._blocks.take(block, rows.weight[first:], rows.end[first:])
-                block.sums.add(rows[first:last], placement[first:last])
+                block.sums.add(rows[first:last], placement[first:last], workers)
                 first = last
             while not self._blocks.fit(self.memory_limit, 0, self._refusal):
                 pass  # sparse sums are known once they are there
 
     def _place(self, rows: Rows) -> Placement:
         exact = self._nodes.exact
-        self._nodes.cover(rows.reward, np.ones(len(rows)))
+        known = self._nodes.cover(rows.reward, np.ones(len(rows)))
         if exact and not self._nodes.exact:
             groups = Groups()
             self._blocks = self._blocks.regrouped(self._groups.shares(self._nodes, groups))
             self._groups = groups
-        first, split = self._nodes.place(rows.reward)
+        first, split = (known, None) if known is not None else self._nodes.place(rows.reward)
         kind, kinds = self._groups.discount_kinds(rows.discount)
         key = first * len(kinds) + kind
         present = np.flatnonzero(np.bincount(key))
@@ -353,7 +364,7 @@ class Statistics:
             raise fail("statistics", "at least one transition", "none", "call update first")
         whole = Block(settled._empty())
         for i in chosen:
-            whole = whole.plus(settled._blocks.items[i])
+            whole.absorb(settled._blocks.items[i])
         order, reward, power, given = settled._groups.table()
         cross, phi_sum, Sigma = whole.sums.stacked(order)
         return Totals(reward, power, given, cross, phi_sum, Sigma, whole.count, whole.weight)
@@ -390,4 +401,16 @@ def _with_dense_sums(block: Block, n_groups: int) -> Block:
 
 @cache
 def _blas() -> Any:
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _worker(process: int, number: int) -> ThreadPoolExecutor:
+    """Return a thread of this process: a fork of it has none."""
+    return ThreadPoolExecutor(1, f"lincat statistics {number}")
+
+
+def _workers() -> list[ThreadPoolExecutor]:
+    """Return as many threads as BLAS may use, beside this one."""
+    allowed = max((library["num_threads"] for library in _blas().info()), default=1)
+    return [_worker(os.getpid(), i) for i in range(min(allowed, _MOST_THREADS) - 1)]

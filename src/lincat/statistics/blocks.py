@@ -34,15 +34,12 @@ class Block:
     has_end: bool = False  # whether an episode ended in it
     closed: bool = False
 
-    def plus(self, other: Block) -> Block:
-        """Return the block of both."""
-        return Block(
-            self.sums.plus(other.sums),
-            self.count + other.count,
-            self.weight + other.weight,
-            self.has_end or other.has_end,
-            closed=True,
-        )
+    def absorb(self, other: Block) -> None:
+        """Take in what follows."""
+        self.sums.absorb(other.sums)
+        self.count += other.count
+        self.weight += other.weight
+        self.has_end = self.has_end or other.has_end
 
     def copy(self) -> Block:
         """Return a block that can be added to without changing this one."""
@@ -52,8 +49,11 @@ class Block:
 class Blocks:
     """The blocks of a stream, in the order of time."""
 
-    def __init__(self, most: int, length: int = 1, items: list[Block] | None = None) -> None:
+    def __init__(
+        self, most: int, length: int = 1, items: list[Block] | None = None, *, owned: bool = True
+    ) -> None:
         self.most, self.length = most, length
+        self.owned = owned  # False if others may hold the blocks, so that only the last may change
         self.items: list[Block] = [] if items is None else items
 
     @property
@@ -64,7 +64,12 @@ class Blocks:
     def copy(self) -> Blocks:
         """Return blocks that can be added to without changing these; only the last is copied."""
         items = [*self.items[:-1], *(block.copy() for block in self.items[-1:])]
-        return Blocks(self.most, self.length, items)
+        return Blocks(self.most, self.length, items, owned=False)
+
+    def begin(self, n: int) -> None:
+        """Choose the length of the first blocks, when the first n rows are known."""
+        while n > self.most * self.length:
+            self.length *= 2
 
     def open(self, empty: Sums) -> Block:
         """Return the block that the next row belongs to, a new one if need be."""
@@ -106,7 +111,8 @@ class Blocks:
         while before:
             block = before.pop()
             if before:
-                block = block.plus(before.pop())
+                block = block if self.owned else block.copy()
+                block.absorb(before.pop())
             self.items.append(block)
         for last in self.items[-1:]:
             last.closed = last.count >= self.length
@@ -131,8 +137,7 @@ class Blocks:
         return Blocks(self.most, self.length, items)
 
     def append(self, other: Blocks) -> None:
-        """Add the blocks of another stream behind these, all of about the same length."""
-        other = other.copy()
+        """Take over the blocks of another stream, behind these, all of about the same length."""
         while self.length < other.length:
             self.merge_pairs()
         while other.length < self.length:

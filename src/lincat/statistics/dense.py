@@ -1,20 +1,91 @@
-"""The sums of one block as dense matrices, one for each group that it has."""
+"""The sums of one block as dense matrices, one for each group that it has.
+
+Narrow features are multiplied by a loop of our own, wide ones by BLAS, bucket after bucket.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from functools import partial
+from threading import Lock, local
 
 import numpy as np
 import scipy.sparse
 
+from lincat import kernels
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
-from lincat.statistics.placement import Placement
+from lincat.statistics.groups import Shares
+from lincat.statistics.placement import Bucket, Placement
 from lincat.statistics.rows import Rows
 from lincat.statistics.sparse import SparseSums
 
-__all__ = ["DenseSums", "as_dense"]
+__all__ = ["DenseSums", "Stack", "as_dense"]
 
-Share = tuple[int, float]  # a group, and the part of another that it gets
+_CACHED = 2**17  # numbers
+_NARROW = 48  # below, packing rows for BLAS takes longer than multiplying them
+
+
+class Stack:
+    """Arrays of one shape by number of their group, one behind the other."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.slots: dict[int, int] = {}
+        self.values: FloatArray = np.zeros((0, *shape))
+        self._room = self.values  # zeros behind the values, which take no memory until written to
+
+    def make_room(self, groups: Iterable[int]) -> None:
+        """Have zeros for groups that are new."""
+        new = sorted(set(groups) - self.slots.keys())
+        if not new:
+            return
+        old = len(self.slots)
+        n = old + len(new)
+        self.slots |= {g: old + i for i, g in enumerate(new)}
+        if n > len(self._room):
+            self._room = np.zeros((n + old // 2, *self.values.shape[1:]))
+            self._room[:old] = self.values
+        self.values = self._room[:n]
+
+    def add(self, group: int, term: FloatArray) -> None:
+        """Add to one group."""
+        self.make_room([group])
+        self.values[self.slots[group]] += term
+
+    def absorb(self, other: Stack) -> None:
+        """Add the sums of another stack."""
+        self.make_room(other.slots)
+        if list(self.slots) == list(other.slots):
+            self.values += other.values
+        else:
+            for g, slot in other.slots.items():
+                self.values[self.slots[g]] += other.values[slot]
+
+    def copy(self) -> Stack:
+        """Return a stack that can be added to without changing this one."""
+        other = Stack(self.values.shape[1:])
+        other.replace(dict(self.slots), self.values.copy())
+        return other
+
+    def replace(self, slots: dict[int, int], values: FloatArray) -> None:
+        """Put these values in place of those that are there."""
+        self.slots, self.values, self._room = slots, values, values
+
+    def regrouped(self, shares: Shares) -> Stack:
+        """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
+        other = Stack(self.values.shape[1:])
+        other.make_room(to for g in self.slots for to, _ in shares[g])
+        for g, slot in self.slots.items():
+            for to, part in shares[g]:
+                other.values[other.slots[to]] += part * self.values[slot]
+        return other
+
+    def ordered(self, order: Sequence[int]) -> FloatArray:
+        """Return the arrays in this order of groups, zeros for groups that are not there."""
+        out: FloatArray = np.zeros((len(order), *self.values.shape[1:]))
+        place = {g: i for i, g in enumerate(order)}
+        out[[place[g] for g in self.slots]] = self.values
+        return out
 
 
 class DenseSums:
@@ -24,9 +95,8 @@ class DenseSums:
     """
 
     def __init__(self, d: int) -> None:
-        self.cross: dict[int, FloatArray] = {}
-        self.phi_sum: dict[int, FloatArray] = {}
-        self.Sigma = np.zeros((d, d))
+        self.cross, self.phi_sum = Stack((d, d)), Stack((d,))
+        self.Sigma: FloatArray = np.zeros((d, d))
 
     @property
     def d(self) -> int:
@@ -36,96 +106,115 @@ class DenseSums:
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        d = self.d
-        return 8 * (d * d * (1 + len(self.cross)) + d * len(self.phi_sum))
+        return self.cross.values.nbytes + self.phi_sum.values.nbytes + self.Sigma.nbytes
 
     def new_bytes(self, placement: Placement) -> int:
         """Return how many bytes the sums will grow by when these rows are added."""
-        used = np.bincount(placement.bucket, minlength=len(placement.buckets)) > 0
-        chosen = [b for b, some in zip(placement.buckets, used, strict=True) if some]
-        cross = {g for b in chosen for g in b.groups if b.follows} - set(self.cross)
-        phi_sum = {g for b in chosen for g in b.groups} - set(self.phi_sum)
-        return 8 * (self.d**2 * len(cross) + self.d * len(phi_sum))
+        cross, phi_sum = _groups(placement.used())
+        new = len(cross - self.cross.slots.keys()), len(phi_sum - self.phi_sum.slots.keys())
+        return 8 * (self.d**2 * new[0] + self.d * new[1])
 
-    def add(self, rows: Rows, placement: Placement) -> None:
-        """Add rows."""
+    def add(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
+        """Add rows; ``workers`` may take a part of the products, which changes no bit of them."""
+        cross, phi_sum = _groups(placement.used())
+        self.cross.make_room(cross)
+        self.phi_sum.make_room(phi_sum)
         if rows.kind == "states":
             self._count(rows, placement)
-        else:
-            self._multiply(rows, placement)
+            return
+        # Rows that are looked up should be in the cache, and many enough for each bucket.
+        step = max(_CACHED // self.d, 64 * len(placement.buckets))
+        for first in range(0, len(rows), step):
+            part = slice(first, first + step)
+            _run(self._tasks(rows[part], placement[part]), workers)
 
-    def _multiply(self, rows: Rows, placement: Placement) -> None:
-        weight = None if (rows.weight == 1.0).all() else rows.weight
+    def _tasks(self, rows: Rows, placement: Placement) -> list[Callable[[], None]]:
+        """Return what is to be done to add rows; no two of these tasks write to the same sums."""
         phi, phi_next = _as_dense(rows.phi), _as_dense(rows.phi_next)
-        weighted = phi if weight is None else phi * np.sqrt(weight)[:, None]
+        tasks: list[Callable[[], None]] = [partial(self._add_Sigma, phi, rows.weight)]
+        if self.d < _NARROW:
+            parts = placement.parts(rows.weight)
+            return [*tasks, partial(self._add_narrow, phi, phi_next, placement, parts)]
+        return tasks + self._add_wide(rows, phi, phi_next, placement)
+
+    def _add_Sigma(self, phi: FloatArray, weight: FloatArray) -> None:
+        weighted = np.asarray(phi, dtype=np.float64)
+        if not (weight == 1.0).all():
+            weighted = weighted * np.sqrt(weight)[:, None]
         self.Sigma += weighted.T @ weighted
-        for bucket, index in placement.by_bucket():
-            here = phi[index]
-            parts = _parts(placement.split, weight, index)
-            for g, total in zip(bucket.groups, parts.T @ here, strict=True):
-                _add_to(self.phi_sum, g, total)
-            if not bucket.follows:
-                continue
-            if placement.split is not None:  # one product for the three nodes
-                here = (parts[:, :, None] * here[:, None, :]).reshape(len(index), -1)
-            elif weight is not None:
-                here *= parts
-            products = (here.T @ phi_next[index]).reshape(-1, self.d, self.d)
-            for g, product in zip(bucket.groups, products, strict=True):
-                _add_to(self.cross, g, product)
+
+    def _add_narrow(
+        self, phi: FloatArray, phi_next: FloatArray, placement: Placement, parts: FloatArray
+    ) -> None:
+        order, last = placement.sorted()
+        slots, phi_slots = (
+            np.array([[stack.slots.get(g, -1) for g in b.groups] for b in placement.buckets])
+            for stack in (self.cross, self.phi_sum)
+        )
+        slots[~placement.follows] = -1
+        kernels.sums.add_products(
+            *(self.cross.values, self.phi_sum.values, phi, phi_next),
+            *(order, last, slots, phi_slots, parts),
+        )
+
+    def _add_wide(
+        self, rows: Rows, phi: FloatArray, phi_next: FloatArray, placement: Placement
+    ) -> list[Callable[[], None]]:
+        row, group, part = placement.expanded(rows.weight)
+        weighted = placement.split is not None or not (rows.weight == 1.0).all()
+        # Small integers are sorted by counting.
+        small = np.uint16 if int(group.max()) < 2**16 else np.int64
+        order = np.argsort(group.astype(small), kind="stable")
+        row, ends = row[order], np.cumsum(np.bincount(group)).tolist()
+        ones = np.ones(len(row))
+
+        def add_group(g: int, first: int, last: int) -> None:
+            of = row[first:last]
+            here = _taken(phi, of, _own.here)
+            if weighted:
+                here *= part[order[first:last]][:, None]
+            self.phi_sum.values[self.phi_sum.slots[g]] += ones[first:last] @ here
+            if g in self.cross.slots:
+                ahead = _taken(phi_next, of, _own.ahead)
+                product = np.matmul(here.T, ahead, out=_own.product.array(self.d, self.d))
+                self.cross.values[self.cross.slots[g]] += product
+
+        pieces = zip([0, *ends[:-1]], ends, strict=True)
+        return [partial(add_group, g, a, b) for g, (a, b) in enumerate(pieces) if b > a]
 
     def _count(self, rows: Rows, placement: Placement) -> None:
         np.add.at(self.Sigma, (rows.phi, rows.phi), rows.weight)
-        for bucket, index in placement.by_bucket():
-            state, state_next = rows.phi[index], rows.phi_next[index]
-            parts = _parts(placement.split, rows.weight, index)
-            for g, part in zip(bucket.groups, parts.T, strict=True):
-                _add_to(self.phi_sum, g, _counted(state, part, self.d))
-                if bucket.follows:
-                    pair = _counted(state * self.d + state_next, part, self.d**2)
-                    _add_to(self.cross, g, pair.reshape(self.d, self.d))
+        row, group, weight = placement.expanded(rows.weight)
+        slot = _lookup(self.phi_sum.slots)[group]
+        np.add.at(self.phi_sum.values, (slot, rows.phi[row]), weight)
+        follows = placement.follows[placement.bucket][row]
+        row, group = row[follows], group[follows]
+        slot = _lookup(self.cross.slots)[group]
+        np.add.at(self.cross.values, (slot, rows.phi[row], rows.phi_next[row]), weight[follows])
 
-    def plus(self, other: DenseSums) -> DenseSums:
-        """Return the sum of two blocks, whose groups have the same numbers."""
-        both = DenseSums(self.d)
-        both.Sigma = self.Sigma + other.Sigma
-        for mine, left, right in (
-            (both.cross, self.cross, other.cross),
-            (both.phi_sum, self.phi_sum, other.phi_sum),
-        ):
-            for g in sorted(left.keys() | right.keys()):
-                for sums in (left, right):
-                    if g in sums:
-                        _add_to(mine, g, sums[g])
-        return both
+    def absorb(self, other: DenseSums) -> None:
+        """Add the sums of another block, whose groups have the same numbers."""
+        self.cross.absorb(other.cross)
+        self.phi_sum.absorb(other.phi_sum)
+        self.Sigma += other.Sigma
 
     def copy(self) -> DenseSums:
         """Return sums that can be added to without changing these."""
         other = DenseSums(self.d)
+        other.cross, other.phi_sum = self.cross.copy(), self.phi_sum.copy()
         other.Sigma = self.Sigma.copy()
-        other.cross = {g: x.copy() for g, x in self.cross.items()}
-        other.phi_sum = {g: x.copy() for g, x in self.phi_sum.items()}
         return other
 
-    def regrouped(self, shares: Sequence[tuple[Share, ...]]) -> DenseSums:
+    def regrouped(self, shares: Shares) -> DenseSums:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
         other = DenseSums(self.d)
+        other.cross, other.phi_sum = self.cross.regrouped(shares), self.phi_sum.regrouped(shares)
         other.Sigma = self.Sigma.copy()
-        for mine, theirs in ((self.cross, other.cross), (self.phi_sum, other.phi_sum)):
-            for g, sums in mine.items():
-                for to, part in shares[g]:
-                    _add_to(theirs, to, part * sums)
         return other
 
     def stacked(self, order: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return N (G, d, d), c (G, d) and Sigma, with groups in this order."""
-        cross, phi_sum = np.zeros((len(order), self.d, self.d)), np.zeros((len(order), self.d))
-        for i, g in enumerate(order):
-            if g in self.cross:
-                cross[i] = self.cross[g]
-            if g in self.phi_sum:
-                phi_sum[i] = self.phi_sum[g]
-        return cross, phi_sum, self.Sigma.copy()
+        return self.cross.ordered(order), self.phi_sum.ordered(order), self.Sigma.copy()
 
 
 def as_dense(sums: SparseSums, n_groups: int) -> DenseSums:
@@ -137,32 +226,76 @@ def as_dense(sums: SparseSums, n_groups: int) -> DenseSums:
     for g in range(n_groups):
         product = cross[g * d : (g + 1) * d]
         if product.nnz:
-            dense.cross[g] = np.asarray(product.toarray())
+            dense.cross.add(g, np.asarray(product.toarray()))
         if phi_sum[g].any():
-            dense.phi_sum[g] = phi_sum[g].copy()
+            dense.phi_sum.add(g, phi_sum[g])
     return dense
 
 
-def _as_dense(features: FeatureMatrix) -> FloatArray:
-    if scipy.sparse.issparse(features):
-        return np.asarray(features.toarray())
-    return np.asarray(features, dtype=np.float64)
+def _groups(buckets: list[Bucket]) -> tuple[set[int], set[int]]:
+    """Return the groups in which something follows, and all groups."""
+    return {g for b in buckets if b.follows for g in b.groups}, {
+        g for b in buckets for g in b.groups
+    }
 
 
-def _counted(place: IntArray, weight: FloatArray, size: int) -> FloatArray:
-    return np.bincount(place, weight, minlength=size).astype(np.float64, copy=False)
+def _run(tasks: Sequence[Callable[[], None]], workers: Sequence[Executor]) -> None:
+    """Run tasks, in any order and at once if there are workers."""
+    shared = iter(tasks)
+    lock = Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                task = next(shared, None)
+            if task is None:
+                return
+            task()
+
+    waiting = [worker.submit(work) for worker in workers]
+    work()
+    for done in waiting:
+        done.result()
 
 
-def _parts(split: FloatArray | None, weight: FloatArray | None, index: IntArray) -> FloatArray:
-    """Return how much of each row goes to each group of its bucket, shape (n, 1) or (n, 3)."""
-    if split is None:
-        return np.ones((len(index), 1)) if weight is None else weight[index][:, None]
-    parts = split[index]
-    return parts if weight is None else parts * weight[index][:, None]
+class _Scratch:
+    """Memory that is used again and again: asking for new takes longer than filling it."""
+
+    def __init__(self) -> None:
+        self._memory: FloatArray = np.empty((0, 0))
+
+    def array(self, n: int, d: int) -> FloatArray:
+        if n > len(self._memory) or d != self._memory.shape[1]:
+            self._memory = np.empty((n, d))
+        return self._memory[:n]
 
 
-def _add_to(sums: dict[int, FloatArray], g: int, term: FloatArray) -> None:
-    if g in sums:
-        sums[g] += term
+class _Own(local):
+    """The scratch memory of a thread."""
+
+    def __init__(self) -> None:
+        self.here, self.ahead, self.product = _Scratch(), _Scratch(), _Scratch()
+
+
+_own = _Own()
+
+
+def _taken(features: FloatArray, rows: IntArray, scratch: _Scratch) -> FloatArray:
+    out = scratch.array(len(rows), features.shape[1])
+    if features.dtype == out.dtype:
+        # Without "clip", numbers would go through memory of NumPy's own.
+        features.take(rows, axis=0, out=out, mode="clip")
     else:
-        sums[g] = np.array(term)
+        out[...] = features[rows]
+    return out
+
+
+def _lookup(slots: dict[int, int]) -> IntArray:
+    table = np.zeros(max(slots, default=-1) + 1, dtype=np.int64)
+    table[list(slots)] = list(slots.values())
+    return table
+
+
+def _as_dense(features: FeatureMatrix) -> FloatArray:
+    array: FloatArray = features.toarray() if scipy.sparse.issparse(features) else features
+    return array

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,11 @@ import scipy.sparse
 
 from lincat._arguments import check_array, fail
 from lincat._tensors import pack, read_packed, unpack, write_packed
-from lincat._typing import FeatureMatrix, FloatArray, IntArray
+from lincat._typing import FeatureMatrix, IntArray
 from lincat._version import __version__
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.blocks import Block, Blocks
-from lincat.statistics.dense import DenseSums
+from lincat.statistics.dense import DenseSums, Stack
 from lincat.statistics.groups import Groups
 from lincat.statistics.reward_nodes import RewardNodes
 from lincat.statistics.rows import Rows, joined
@@ -94,7 +93,7 @@ def unpacked(
     statistics = Statistics(**params)
     statistics.count, statistics._dense = state["count"], state["dense"]
     low, high, norm = arrays["ranges"].tolist()
-    statistics.reward_low, statistics.reward_high, statistics.largest_norm = low, high, norm
+    statistics.reward_low, statistics.reward_high, statistics._largest_norm = low, high, norm
     nodes = RewardNodes(state["number"], check_array(arrays["nodes"], "nodes"))
     nodes.exact, nodes.counts = state["exact"], arrays["node_counts"]
     keys = [(r, int(p), g) for r, p, g in arrays["groups"].tolist()]
@@ -130,7 +129,7 @@ def _common_arrays(statistics: Statistics) -> dict[str, Any]:
     blocks = statistics._blocks.items
     return {
         "ranges": np.array(
-            [statistics.reward_low, statistics.reward_high, statistics.largest_norm]
+            [statistics.reward_low, statistics.reward_high, statistics._largest_norm]
         ),
         "nodes": statistics._nodes.values,
         "node_counts": statistics._nodes.counts,
@@ -144,12 +143,13 @@ def _common_arrays(statistics: Statistics) -> dict[str, Any]:
 
 def _dense_arrays(blocks: Blocks) -> dict[str, Any]:
     sums = [block.sums for block in blocks.items]
-    arrays = {"Sigma": _stacked(x.Sigma for x in sums)}
+    arrays = {"Sigma": np.array([x.Sigma for x in sums])}
     for name in ("cross", "phi_sum"):
         parts = [getattr(x, name) for x in sums]
-        arrays[name] = _stacked(array for part in parts for array in part.values())
-        arrays[f"{name}_group"] = np.array([g for part in parts for g in part], dtype=np.int64)
-        arrays[f"{name}_ends"] = np.cumsum([len(part) for part in parts], dtype=np.int64)
+        arrays[name] = _joined([part.values for part in parts], np.float64)
+        groups = [g for part in parts for g in part.slots]
+        arrays[f"{name}_group"] = np.array(groups, dtype=np.int64)
+        arrays[f"{name}_ends"] = np.cumsum([len(part.slots) for part in parts], dtype=np.int64)
     return arrays
 
 
@@ -160,7 +160,8 @@ def _dense_sums(arrays: dict[str, Any], n_blocks: int, d: int) -> list[DenseSums
         for name in ("cross", "phi_sum"):
             part = _part(arrays[f"{name}_ends"], i)
             groups = arrays[f"{name}_group"][part].tolist()
-            setattr(block, name, dict(zip(groups, arrays[name][part], strict=True)))
+            stack: Stack = getattr(block, name)
+            stack.replace({g: k for k, g in enumerate(groups)}, arrays[name][part])
     return sums
 
 
@@ -215,11 +216,6 @@ def _waiting_rows(arrays: dict[str, Any], d: int) -> list[Rows]:
         triple = [arrays[f"waiting_{name}_{part}"] for part in ("data", "indices", "indptr")]
         features.append(scipy.sparse.csr_array(tuple(triple), shape=(len(columns[0]), d)))
     return [Rows(features[0], features[1], *columns)]
-
-
-def _stacked(arrays: Iterable[FloatArray]) -> FloatArray:
-    listed = list(arrays)
-    return np.stack(listed) if listed else np.zeros(0)
 
 
 def _joined(arrays: list[Any], dtype: Any) -> Any:

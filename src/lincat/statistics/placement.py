@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from lincat._typing import FloatArray, IntArray
+from lincat._typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["Bucket", "Placement"]
 
@@ -32,26 +31,27 @@ class Placement:
         split = None if self.split is None else self.split[part]
         return Placement(self.bucket[part], self.buckets, split)
 
-    def by_bucket(self) -> Iterator[tuple[Bucket, IntArray]]:
-        """Yield each bucket that has rows, and these rows in their order."""
+    def used(self) -> list[Bucket]:
+        """Return the buckets that have rows."""
+        return [self.buckets[k] for k in np.flatnonzero(np.bincount(self.bucket))]
+
+    def sorted(self) -> tuple[IntArray, IntArray]:
+        """Return the rows by bucket, each in their order, and where each bucket ends."""
         # Small integers are sorted by counting.
         order = np.argsort(self.bucket.astype(np.uint16), kind="stable")
-        last = np.cumsum(np.bincount(self.bucket, minlength=len(self.buckets)))
-        first = 0
-        for bucket, end in zip(self.buckets, last.tolist(), strict=True):
-            if end > first:
-                yield bucket, order[first:end]
-            first = end
+        return order, np.cumsum(np.bincount(self.bucket, minlength=len(self.buckets)))
+
+    def parts(self, weight: FloatArray) -> FloatArray:
+        """Return how much of each row goes to each group of its bucket, shape (n, 1) or (n, 3)."""
+        return weight[:, None] if self.split is None else weight[:, None] * self.split
 
     def expanded(self, weight: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return rows, their groups and their weights, with one entry for each part of a reward."""
-        width = 1 if self.split is None else 3
         groups = np.array([bucket.groups for bucket in self.buckets], dtype=np.int64)
-        parts = weight[:, None] if self.split is None else weight[:, None] * self.split
-        row = np.repeat(np.arange(len(weight)), width)
-        return row, groups[self.bucket].ravel(), parts.ravel()
+        row = np.repeat(np.arange(len(weight)), groups.shape[1])
+        return row, groups[self.bucket].ravel(), self.parts(weight).ravel()
 
     @property
-    def follows(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def follows(self) -> BoolArray:
         """Whether anything follows, of each bucket."""
         return np.array([bucket.follows for bucket in self.buckets], dtype=bool)

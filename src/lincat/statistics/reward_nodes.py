@@ -52,19 +52,27 @@ class RewardNodes:
         other.exact, other.counts = self.exact, self.counts.copy()
         return other
 
-    def cover(self, rewards: FloatArray, counts: FloatArray) -> None:
-        """Make sure that these rewards have nodes; exact ones become spaced ones if too many."""
+    def cover(self, rewards: FloatArray, counts: FloatArray) -> IntArray | None:
+        """Make sure that these rewards have nodes; exact ones become spaced ones if too many.
+
+        Returns the nodes of the rewards if all of them were there, exactly.
+        """
         if self.exact:
+            known = np.minimum(np.searchsorted(self.values, rewards), len(self.values) - 1)
+            if len(self.values) and (self.values[known] == rewards).all():
+                np.add.at(self.counts, known, counts)
+                return known
             values, number = np.unique(np.concatenate([self.values, rewards]), return_inverse=True)
             total = np.zeros(len(values))
             np.add.at(total, number, np.concatenate([self.counts, counts]))
             if len(values) <= _EXACT_VALUES:
                 self.values, self.counts = values, total
-                return
+                return None
             self.values, self.exact = spaced_nodes(values, total, self.number), False
             self.counts = np.zeros(0)
             rewards = values
         self.values = grown(self.values, float(rewards.min()), float(rewards.max()))
+        return None
 
     def place(self, rewards: FloatArray) -> tuple[IntArray, FloatArray | None]:
         """Return the first node of each reward, and how it is split over three; None if exact."""
@@ -102,8 +110,9 @@ def _shown(nodes: FloatArray) -> str:
 def spaced_nodes(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
     """Return n nodes c + s sinh(i h), from one below the smallest value to one above the largest.
 
-    c is the median, one of the nodes; s the median distance from c of the values that differ from
-    it: neither many equal rewards nor a few huge ones move them.
+    Smallest and largest value are nodes: h is chosen so, on each side of c. c is the median, one of
+    the nodes; s the median distance from c of the values that differ from it: neither many equal
+    rewards nor a few huge ones move them.
 
     Examples
     --------
@@ -117,12 +126,16 @@ def spaced_nodes(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
     distance = np.abs(values[away] - centre)
     scale = _median(distance, weights[away])
     low, high = (float(np.arcsinh((end - centre) / scale)) for end in (values.min(), values.max()))
-    # The centre stays a node: both sides have a whole number of steps of one length.
+    # Centre and ends are nodes, since constant rewards and rare constant losses are common: each
+    # side has a whole number of steps of its own length, and one more beyond its end.
     inner = n - 3
     below = min(max(round(inner * -low / (high - low)), int(low < 0.0)), inner - int(high > 0.0))
     above = inner - below
-    step = max(-low / max(below, 1), high / max(above, 1))
-    nodes = np.unique(centre + scale * np.sinh(step * np.arange(-below - 1.0, above + 2.0)))
+    down, up = (-low / below if below else high / above), (high / above if above else -low / below)
+    steps = np.concatenate([down * np.arange(-below - 1.0, 0.0), up * np.arange(above + 2.0)])
+    nodes: FloatArray = centre + scale * np.sinh(steps)
+    nodes[1], nodes[-2] = values.min(), values.max()  # to the last digit
+    nodes = np.unique(nodes)
     if not np.isfinite(nodes).all():
         raise _unusable(float(values.min()), float(values.max()))
     if len(nodes) < 3:  # rewards that differ in their last digits only

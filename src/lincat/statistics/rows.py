@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat import kernels
 from lincat._arguments import check_flags, fail
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 from lincat.data.transitions import Transitions
@@ -47,6 +48,16 @@ class Rows:
     def nbytes(self) -> int:
         """Bytes in memory."""
         return sum(_nbytes(getattr(self, field.name)) for field in fields(self))
+
+    def largest_norm(self) -> float:
+        """Return the largest ‖phi‖²."""
+        if self.kind == "states":
+            return 1.0
+        if self.kind == "sparse":
+            return float(self.phi.multiply(self.phi).sum(axis=1).max())
+        norms = np.empty(len(self))
+        kernels.steps.squared_norms(norms, self.phi)
+        return float(norms.max())
 
     def copy(self) -> Rows:
         """Return rows that share no memory with what was passed in."""

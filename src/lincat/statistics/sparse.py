@@ -6,18 +6,18 @@ The place of N_g[i, j] is (g d + i) d + j, of c_g[i] it is g d + i, of Sigma[i, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray, IntArray
+from lincat.statistics.groups import Shares
 from lincat.statistics.placement import Placement
 from lincat.statistics.rows import Rows
 
 __all__ = ["Entries", "SparseSums"]
-
-Share = tuple[int, float]  # a group, and the part of another that it gets
 
 
 class Entries:
@@ -55,13 +55,6 @@ class Entries:
             )
         return place, value
 
-    def plus(self, other: Entries) -> Entries:
-        """Return the sum of both."""
-        both = Entries()
-        for place, value in (self.whole(), other.whole()):
-            both.add(place, value)
-        return both
-
     def copy(self) -> Entries:
         """Return entries that can be added to without changing these."""
         return Entries(list(self.pieces))  # pieces are replaced, never written to
@@ -83,7 +76,7 @@ class SparseSums:
         """Nothing is known before the rows have been added."""
         return 0
 
-    def add(self, rows: Rows, placement: Placement) -> None:
+    def add(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
         """Add rows."""
         row, group, weight = placement.expanded(rows.weight)
         follows = placement.follows[placement.bucket][row]
@@ -137,13 +130,11 @@ class SparseSums:
         i, j = product.coords
         entries.add(names[i] * self.d + next_names[j], product.data)
 
-    def plus(self, other: SparseSums) -> SparseSums:
-        """Return the sum of two blocks, whose groups have the same numbers."""
-        both = SparseSums(self.d)
-        both.cross = self.cross.plus(other.cross)
-        both.phi_sum = self.phi_sum.plus(other.phi_sum)
-        both.Sigma = self.Sigma.plus(other.Sigma)
-        return both
+    def absorb(self, other: SparseSums) -> None:
+        """Add the sums of another block, whose groups have the same numbers."""
+        self.cross.add(*other.cross.whole())
+        self.phi_sum.add(*other.phi_sum.whole())
+        self.Sigma.add(*other.Sigma.whole())
 
     def copy(self) -> SparseSums:
         """Return sums that can be added to without changing these."""
@@ -152,7 +143,7 @@ class SparseSums:
         other.Sigma = self.Sigma.copy()
         return other
 
-    def regrouped(self, shares: Sequence[tuple[Share, ...]]) -> SparseSums:
+    def regrouped(self, shares: Shares) -> SparseSums:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
         other = SparseSums(self.d)
         other.Sigma = self.Sigma.copy()
