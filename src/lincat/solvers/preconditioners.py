@@ -56,7 +56,8 @@ def build_inverse(equation: BatchEquation, method: str) -> Inverse:
 
 
 def _operator_flops(equation: BatchEquation) -> float:
-    return 2.0 * len(equation.discount) * equation.size**2 * equation.intervals
+    entries = equation.entries if equation.is_sparse else equation.cross.size
+    return 2.0 * entries * equation.intervals
 
 
 def _dense(equation: BatchEquation) -> Inverse:
@@ -75,17 +76,14 @@ def _banded(equation: BatchEquation) -> Inverse:
 
 def _stein(equation: BatchEquation) -> Inverse:
     N, B, K = equation.mean_matrix, equation.mean_bellman, equation.intervals
-    if equation.is_sparse:
-        T, U = scipy.linalg.schur(N.toarray() if scipy.sparse.issparse(N) else N, output="complex")
-        return SteinSolver(B, T, U).solve
+    N = N.toarray() if scipy.sparse.issparse(N) else N
     allowed = 2.0 * _operator_flops(equation) + 1e9
     fitting = [s for s in _SLOW if band_flops(K, s, *equation.bandwidth) <= allowed]
     slow, T, U = slow_directions(N, fitting[0] if fitting else 0)
     fast = SteinSolver(B, T, U)
     if slow.shape[1] == 0:
         return fast.solve
-    cross = np.matmul(slow.T, np.matmul(equation.cross, slow))
-    factors = _block_factors(equation, cross, np.float64)
+    factors = _block_factors(equation, equation.projected(slow), np.float64)
     return SlowFastSolver(B, N, slow, factors, fast).solve
 
 
