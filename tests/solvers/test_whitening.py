@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse
 
 import lincat
+from lincat.solvers import whitening
 from lincat.solvers.whitening import whiten
 
 
@@ -30,6 +31,13 @@ def test_a_ridge_is_relative_to_the_diagonal():
     found = whiten(np.diag([1.0, 3.0]), ridge=0.5)
     assert found.added == 1.0
     np.testing.assert_allclose(found.inner(np.diag([2.0, 4.0])), np.eye(2), atol=1e-12)
+
+
+def test_too_many_features_that_overlap_are_refused(monkeypatch):
+    monkeypatch.setattr(whitening, "_LARGEST", 3)
+    whiten(scipy.sparse.eye_array(9, format="csr"))
+    with pytest.raises(lincat.InvalidInputError, match="totals: expected at most 3 features where"):
+        whiten(np.ones((4, 4)))
 
 
 def test_nothing_to_whiten_is_an_error():

@@ -17,8 +17,8 @@ from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat._validation import check_array, check_choice, check_number, fail
 from lincat.core.grid import Grid
 from lincat.solvers.equation import BatchEquation
-from lincat.solvers.gmres import gmres
-from lincat.solvers.krylov import ConvergenceError
+from lincat.solvers.gmres import GmresResult, gmres
+from lincat.solvers.krylov import ConvergenceError, solve_contraction
 from lincat.solvers.preconditioners import METHODS, Inverse, build_inverse, choose_method
 from lincat.solvers.spectrum import MeanSpectrum, mean_spectrum, no_single_solution
 from lincat.solvers.whitening import whiten
@@ -59,7 +59,7 @@ class BatchSolution:
     null_directions: FeatureMatrix
     spectrum: MeanSpectrum
     _equation: BatchEquation = field(repr=False, compare=False)
-    _inverse: Inverse = field(repr=False, compare=False)
+    _inverse: Inverse | None = field(repr=False, compare=False)
 
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.
@@ -76,8 +76,8 @@ class BatchSolution:
         out = np.empty_like(R)
         for solved, one in zip(out.reshape(-1, *shape), R.reshape(-1, *shape), strict=True):
             whitened = equation.whitening.down(np.ascontiguousarray(one.T))
-            X, _, _ = _solve(equation, self._inverse, whitened, None, tolerance)
-            solved[:] = equation.whitening.up(X).T
+            found = _solve(equation, self._inverse, whitened, None, tolerance)
+            solved[:] = equation.whitening.up(found.x).T
         return out
 
 
@@ -130,22 +130,23 @@ def solve_totals(
     chosen = choose_method(equation) if method == "auto" else method
     inverse = build_inverse(equation, chosen)
     right, start = _centre(equation)
-    X, residual, iterations = _solve(equation, inverse, right, start, tolerance)
-    if residual > tolerance:
+    before = equation.applied
+    found = _solve(equation, inverse, right, start, tolerance)
+    if found.residual > tolerance:
         reason = (
             ""
             if spectrum.is_contraction
             else f"; the equation is no contraction (spectral radius {spectrum.radius:.6g})"
         )
         raise ConvergenceError(
-            f"the fixed point was not reached: relative residual {residual:.3g}, wanted "
+            f"the fixed point was not reached: relative residual {found.residual:.3g}, wanted "
             f"{tolerance:.3g}{reason}; try method='dense', a lower gamma or a ridge"
         )
     return BatchSolution(
-        Theta=np.ascontiguousarray(whitening.up(X).T),
-        residual=residual,
+        Theta=np.ascontiguousarray(whitening.up(found.x).T),
+        residual=found.residual,
         method=chosen,
-        iterations=iterations,
+        iterations=equation.applied - before,
         rank=whitening.rank,
         null_directions=whitening.null,
         spectrum=spectrum,
@@ -156,15 +157,23 @@ def solve_totals(
 
 def _solve(
     equation: BatchEquation,
-    inverse: Inverse,
+    inverse: Inverse | None,
     right: FloatArray,
     start: FloatArray | None,
     tolerance: float,
-) -> tuple[FloatArray, float, int]:
-    result = gmres(
-        lambda X: X - equation.apply(X), inverse, right, start=start, tolerance=tolerance
-    )
-    return result.x, result.residual, result.iterations
+) -> GmresResult:
+    if inverse is not None:
+        return gmres(
+            lambda X: X - equation.apply(X), inverse, right, start=start, tolerance=tolerance
+        )
+    X = np.zeros_like(right) if start is None else start
+    left, scale = right - X + equation.apply(X), float(np.linalg.norm(right))
+    norm = float(np.linalg.norm(left))
+    if norm > tolerance * scale:
+        found = solve_contraction(equation.apply, left, tolerance=tolerance * scale / norm)
+        X = X + found
+    norm = float(np.linalg.norm(right - X + equation.apply(X)))
+    return GmresResult(X, norm / scale if scale > 0.0 else 0.0, 0)
 
 
 def _centre(equation: BatchEquation) -> tuple[FloatArray, FloatArray | None]:

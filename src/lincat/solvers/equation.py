@@ -68,6 +68,8 @@ class BatchEquation:
         self, totals: Totals, discount: FloatArray, grid: Grid, whitening: Whitening
     ) -> None:
         self.totals, self.grid, self.whitening = totals, grid, whitening
+        #: How often the operator was applied.
+        self.applied = 0
         self.intervals, self.size = grid.intervals, whitening.size
         # Groups that lead nowhere have no operator.
         self.moving = moving = np.flatnonzero(discount > 0.0)
@@ -176,6 +178,7 @@ class BatchEquation:
 
     def apply(self, X: FloatArray) -> FloatArray:
         """Return Σ_g B_g X Ñ_gᵀ; X is (K, r), or (K, m, r) for m of them at once."""
+        self.applied += 1
         if self.is_sparse:
             return self._apply_sparse(X)
         K, r = self.intervals, self.size

@@ -3,7 +3,7 @@
 dense     LU of the matrix written down: tiny equations
 banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
 stein     the mean of the Bellman matrices, and the operator itself in slow directions (stein.py)
-krylov    none: more features than a d x d matrix is wanted for
+krylov    none, and BiCGSTAB instead of GMRES: more features than a d x d matrix is wanted for
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _DENSE = 400  # unknowns up to which the matrix is written down
 _SINGLE = 5e9  # operations from which factors in float32 are enough, as GMRES refines them
 _BAND_BYTES = 3e9
 _ITERATIONS = 20.0  # that "stein" takes, about
-_SLOW = (64, 48, 32, 24, 16, 8)  # how many slow directions it may take
+_SLOW = (256, 192, 128, 96, 64, 48, 32, 24, 16, 8)  # how many slow directions it may take
+_SLOW_BYTES = 3e8
 _STEIN_FEATURES = 1500
 
 
@@ -46,13 +47,13 @@ def choose_method(equation: BatchEquation) -> str:
     return "banded" if fits and lu <= stein else "stein"
 
 
-def build_inverse(equation: BatchEquation, method: str) -> Inverse:
-    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r)."""
+def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
+    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r); None for "krylov"."""
     if method == "dense":
         return _dense(equation)
     if method == "banded":
         return _banded(equation)
-    return _stein(equation) if method == "stein" else lambda R: R
+    return _stein(equation) if method == "stein" else None
 
 
 def _operator_flops(equation: BatchEquation) -> float:
@@ -77,8 +78,13 @@ def _banded(equation: BatchEquation) -> Inverse:
 def _stein(equation: BatchEquation) -> Inverse:
     N, B, K = equation.mean_matrix, equation.mean_bellman, equation.intervals
     N = N.toarray() if scipy.sparse.issparse(N) else N
-    allowed = 2.0 * _operator_flops(equation) + 1e9
-    fitting = [s for s in _SLOW if band_flops(K, s, *equation.bandwidth) <= allowed]
+    allowed = 2.0 * _operator_flops(equation) + 20.0 * float(equation.size) ** 3 + 1e9
+    band = equation.bandwidth
+    fitting = [
+        s
+        for s in _SLOW
+        if band_flops(K, s, *band) <= allowed and band_bytes(K, s, *band, 8) <= _SLOW_BYTES
+    ]
     slow, T, U = slow_directions(N, fitting[0] if fitting else 0)
     fast = SteinSolver(B, T, U)
     if slow.shape[1] == 0:
