@@ -146,7 +146,7 @@ def test_methods_agree_on_larger_equations(gamma):
     grid = lincat.Grid(mean - spread, mean + spread, 60)
     banded = solve_totals(totals, grid, gamma, method="banded")
     stein = solve_totals(totals, grid, gamma, method="stein")
-    assert banded.iterations <= 2
+    assert banded.iterations <= 4  # the residual before, after, and one or two steps
     assert stein.iterations <= 60
     scale = np.abs(banded.Theta).max()
     np.testing.assert_allclose(stein.Theta, banded.Theta, atol=1e-8 * scale)

@@ -44,7 +44,7 @@ def choose_method(equation: BatchEquation) -> str:
     # A complex Schur form runs at a fraction of the speed of products.
     stein = _ITERATIONS * (_operator_flops(equation) + 24.0 * r**2 * K) + 200.0 * r**3
     fits = band_bytes(*band, itemsize=4 if lu > _SINGLE else 8) <= _BAND_BYTES
-    return "banded" if fits and lu <= stein else "stein"
+    return "banded" if fits and lu <= max(stein, _SINGLE) else "stein"
 
 
 def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
