@@ -48,7 +48,10 @@ def choose_method(equation: BatchEquation) -> str:
 
 
 def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
-    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r); None for "krylov"."""
+    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r); None for "krylov".
+
+    Of "dense" and "banded", which are as exact as their precision, also for R of shape (m, K, r).
+    """
     if method == "dense":
         return _dense(equation)
     if method == "banded":
@@ -66,13 +69,16 @@ def _dense(equation: BatchEquation) -> Inverse:
     identity = np.eye(K * r).reshape(K * r, K, r)
     matrix = np.eye(K * r) - np.stack([equation.apply(e).ravel() for e in identity], axis=1)
     factors = scipy.linalg.lu_factor(matrix)
-    return lambda R: np.asarray(scipy.linalg.lu_solve(factors, R.ravel())).reshape(R.shape)
+    return lambda R: np.asarray(
+        scipy.linalg.lu_solve(factors, R.reshape(-1, K * r).T).T.reshape(R.shape)
+    )
 
 
 def _banded(equation: BatchEquation) -> Inverse:
     single = band_flops(equation.intervals, equation.size, *equation.bandwidth) > _SINGLE
     factors = _block_factors(equation, equation.cross, np.float32 if single else np.float64)
-    return lambda R: factors.solve(R.reshape(1, -1)).astype(np.float64).reshape(R.shape)
+    n = equation.intervals * equation.size
+    return lambda R: factors.solve(R.reshape(-1, n)).astype(np.float64).reshape(R.shape)
 
 
 def _stein(equation: BatchEquation) -> Inverse:
