@@ -84,3 +84,16 @@ def totals_of(rows, *, sparse=False):
         count=len(rows.reward),
         weight=float(rows.weight.sum()),
     )
+
+
+def process_rows(process, *, Phi=None):
+    """Every outcome of a process as a row, weighted by its probability: expectations as sums."""
+    features = np.eye(process.n_states) if Phi is None else np.asarray(Phi)
+    return Rows(
+        phi=features[process.state],
+        reward=process.reward,
+        phi_next=features[process.next_state],
+        power=np.where(process.terminated, 0, 1),
+        given=np.full(len(process.state), np.nan),
+        weight=process.stationary[process.state] * process.probability,
+    )

@@ -5,7 +5,7 @@ import lincat
 from lincat.solvers.batch import solve_totals
 from lincat.solvers.moments import exact_widening, solve_moments, widening
 from tests import naive
-from tests.transitions import Rows, random_rows, totals_of
+from tests.transitions import process_rows, random_rows, totals_of
 
 KINDS = ["plain", "terminal", "steps", "given", "weights", "signed", "deficient", "all"]
 
@@ -23,24 +23,11 @@ def test_moments_equal_least_squares_over_the_rows(kind, sparse, seed):
     np.testing.assert_allclose(moments.second, second, atol=1e-9 * np.abs(second).max())
 
 
-def table_rows(process, gamma_power=1):
-    """Every outcome of a process as a row, weighted by its probability: expectations as sums."""
-    eye, n = np.eye(process.n_states), len(process.state)
-    return Rows(
-        phi=eye[process.state],
-        reward=process.reward,
-        phi_next=eye[process.next_state],
-        power=np.where(process.terminated, 0, gamma_power),
-        given=np.full(n, np.nan),
-        weight=process.stationary[process.state] * process.probability,
-    )
-
-
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("K", [7, 40])
 def test_variance_on_a_grid_is_the_true_one_and_the_widening(K, sparse):
     problem = lincat.catalog.random_process(6, seed=3)
-    totals = totals_of(table_rows(problem.process), sparse=sparse)
+    totals = totals_of(process_rows(problem.process), sparse=sparse)
     grid = problem.grid(K)
     solution = solve_totals(totals, grid, problem.gamma)
     moments = solve_moments(totals, problem.gamma)
@@ -55,7 +42,7 @@ def test_variance_on_a_grid_is_the_true_one_and_the_widening(K, sparse):
 def test_widening_is_its_average_where_positions_are_spread():
     """u(1 − u) of positions spread over a cell is 1/6 on average, so v = 1/(6 (1 − gamma²))."""
     problem = lincat.catalog.uniform_coin()
-    totals = totals_of(table_rows(problem.process))
+    totals = totals_of(process_rows(problem.process))
     added = widening(totals, 0.9)
     np.testing.assert_allclose(added, 1.0 / (6.0 * (1.0 - 0.81)))
     grid = lincat.Grid(0.0, 10.0, 313)

@@ -46,9 +46,9 @@ def bench(
 
     SECTION is any of startup, target, scaling, cores, memory, evaluate, speed, batches (of one
     update), batch (the batch solution); all by default, which takes some minutes. C needs a
-    compiler; JAX and PyTorch come with pip install 'lincat[bench]', and are left out where they
-    are missing. Exit code 1 says that a bar does not hold. Other work on the
-    machine disturbs the numbers.
+    compiler; JAX and PyTorch come with pip install 'lincat[bench]', and are left out where they are
+    missing. Exit code 1 says that a bar does not hold. Other work on the machine disturbs the
+    numbers.
 
     \b
     Examples:

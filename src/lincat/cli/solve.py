@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -158,7 +159,10 @@ class _Solution:
                     {**row, "pmf": pmf.tolist()}
                     for row, pmf in zip(self.linear_summary, self.linear.pmf, strict=True)
                 ],
-                "approximation_error": {**asdict(self.error), "bound": self.error.bound},
+                "approximation_error": {
+                    name: value if math.isfinite(value) else None
+                    for name, value in {**asdict(self.error), "bound": self.error.bound}.items()
+                },
             }
         return answer
 
@@ -184,7 +188,11 @@ class _Solution:
             console.print(rich_table(self.linear_summary[:_MOST_SUMMARY_ROWS], zero_below=zero))
             console.print(
                 f"Distance to the truth W1,mu {self.error.wasserstein:.4g} "
-                f"(Prop. approx_error allows {self.error.bound:.4g})."
+                + (
+                    f"(Prop. approx_error allows {self.error.bound:.4g})."
+                    if math.isfinite(self.error.bound)
+                    else "(Prop. approx_error sets no bound without discounting)."
+                )
             )
         complete = len(rows) <= _MOST_SUMMARY_ROWS
         if len(self.true) <= _MOST_MASS_COLUMNS and grid.intervals < _MOST_MASS_ROWS:

@@ -50,7 +50,8 @@ def approximation_error(
 
     The true distribution is computed on a grid ``refinement`` times finer. The bound is the
     paper's, for a grid of any width w: W1,mu² <= w/(1 − gamma) * (spacing + ℓ2,mu²(Pi_K eta,
-    Pi_phi,K eta)); with w = 1/(1 − gamma) this is Prop. approx_error as printed.
+    Pi_phi,K eta)); with w = 1/(1 − gamma) this is Prop. approx_error as printed. At gamma = 1 it is
+    infinite.
 
     Examples
     --------
@@ -60,17 +61,18 @@ def approximation_error(
     >>> error.wasserstein < error.bound
     True
     """
-    gamma, refinement = check_gamma(gamma), check_integer(refinement, "refinement", low=1)
+    gamma = check_gamma(gamma, one=True)
+    refinement = check_integer(refinement, "refinement", low=1)
     mu = process.stationary
     fine = Grid(grid.low, grid.high, grid.intervals * refinement)
     truth = true_returns(process, gamma, fine)
     on_grid = ReturnDistribution.from_pmf(project(fine.atoms, truth.pmf, grid), grid)
     nearest = cdf_from_theta(Phi, linear_projection(on_grid, process, Phi))
     fixed_point = cdf_from_theta(Phi, solve_categorical(process, Phi, grid, gamma))
-    factor = (grid.high - grid.low) / (1.0 - gamma)
+    factor = (grid.high - grid.low) / (1.0 - gamma) if gamma < 1.0 else np.inf
     feature_gap = float(cramer(on_grid, ReturnDistribution(nearest, grid), weights=mu))
     return ApproximationError(
         wasserstein=float(wasserstein(truth, ReturnDistribution(fixed_point, grid), weights=mu)),
         grid_term=factor * grid.spacing,
-        feature_term=factor * feature_gap**2,
+        feature_term=factor * feature_gap**2 if feature_gap > 0.0 else 0.0,
     )

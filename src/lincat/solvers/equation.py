@@ -68,6 +68,8 @@ class BatchEquation:
         self, totals: Totals, discount: FloatArray, grid: Grid, whitening: Whitening
     ) -> None:
         self.totals, self.grid, self.whitening = totals, grid, whitening
+        #: How often the operator was applied.
+        self.applied = 0
         self.intervals, self.size = grid.intervals, whitening.size
         # Groups that lead nowhere have no operator.
         self.moving = moving = np.flatnonzero(discount > 0.0)
@@ -148,6 +150,25 @@ class BatchEquation:
             scipy.sparse.kron(share, scipy.sparse.eye_array(K), format="csr") @ self.stack
         )
 
+    @property
+    def entries(self) -> int:
+        """The number of entries of all N_g that are not zero, where they are sparse."""
+        return len(self._data)
+
+    def projected(self, directions: FloatArray) -> FloatArray:
+        """Return Zᵀ Ñ_g Z of every group that leads somewhere, for Z of shape (r, s)."""
+        if not self.is_sparse:
+            return np.asarray(np.matmul(directions.T, np.matmul(self.cross, directions)))
+        d, s = self.totals.n_features, directions.shape[1]
+        outer = np.ascontiguousarray(self.whitening.up(directions.T).T)
+        out = np.empty((len(self.discount), s, s))
+        for g, square in enumerate(out):
+            chosen = self._group == g
+            place = (self._row[chosen], self._column[chosen])
+            N = scipy.sparse.csr_array((self._data[chosen], place), shape=(d, d))
+            square[:] = outer.T @ (N @ outer)
+        return out
+
     @cached_property
     def bandwidth(self) -> tuple[int, int]:
         """How many diagonals of blocks lie (below, above) the main one."""
@@ -157,6 +178,7 @@ class BatchEquation:
 
     def apply(self, X: FloatArray) -> FloatArray:
         """Return Σ_g B_g X Ñ_gᵀ; X is (K, r), or (K, m, r) for m of them at once."""
+        self.applied += 1
         if self.is_sparse:
             return self._apply_sparse(X)
         K, r = self.intervals, self.size

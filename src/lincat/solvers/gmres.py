@@ -44,8 +44,8 @@ def gmres(
 ) -> GmresResult:
     """Solve A x = right, where ``apply`` is A and ``precondition`` is near to its inverse.
 
-    Stops at ‖right − A x‖ <= tolerance ‖right‖, or where a whole cycle does not halve the residual:
-    the caller reads ``residual``.
+    Stops at ‖right − A x‖ <= tolerance ‖right‖, or where a whole cycle leaves nine tenths of the
+    residual: the caller reads ``residual``.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def gmres(
         left_norm = float(np.linalg.norm(left))
         if not left_norm < norm:
             break  # rounding, or a matrix that is singular
-        stalls, norm, x = left_norm > 0.5 * norm, left_norm, candidate
+        stalls, norm, x = left_norm > 0.9 * norm, left_norm, candidate
         if stalls:
             break
     return GmresResult(x, norm / scale, iterations)

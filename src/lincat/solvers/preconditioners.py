@@ -3,7 +3,7 @@
 dense     LU of the matrix written down: tiny equations
 banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
 stein     the mean of the Bellman matrices, and the operator itself in slow directions (stein.py)
-krylov    none: more features than a d x d matrix is wanted for
+krylov    none, and BiCGSTAB instead of GMRES: more features than a d x d matrix is wanted for
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ _DENSE = 400  # unknowns up to which the matrix is written down
 _SINGLE = 5e9  # operations from which factors in float32 are enough, as GMRES refines them
 _BAND_BYTES = 3e9
 _ITERATIONS = 20.0  # that "stein" takes, about
-_SLOW = (64, 48, 32, 24, 16, 8)  # how many slow directions it may take
+_SLOW = (256, 192, 128, 96, 64, 48, 32, 24, 16, 8)  # how many slow directions it may take
+_SLOW_BYTES = 3e8
 _STEIN_FEATURES = 1500
 
 
@@ -43,20 +44,24 @@ def choose_method(equation: BatchEquation) -> str:
     # A complex Schur form runs at a fraction of the speed of products.
     stein = _ITERATIONS * (_operator_flops(equation) + 24.0 * r**2 * K) + 200.0 * r**3
     fits = band_bytes(*band, itemsize=4 if lu > _SINGLE else 8) <= _BAND_BYTES
-    return "banded" if fits and lu <= stein else "stein"
+    return "banded" if fits and lu <= max(stein, _SINGLE) else "stein"
 
 
-def build_inverse(equation: BatchEquation, method: str) -> Inverse:
-    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r)."""
+def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
+    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r); None for "krylov".
+
+    Of "dense" and "banded", which are as exact as their precision, also for R of shape (m, K, r).
+    """
     if method == "dense":
         return _dense(equation)
     if method == "banded":
         return _banded(equation)
-    return _stein(equation) if method == "stein" else lambda R: R
+    return _stein(equation) if method == "stein" else None
 
 
 def _operator_flops(equation: BatchEquation) -> float:
-    return 2.0 * len(equation.discount) * equation.size**2 * equation.intervals
+    entries = equation.entries if equation.is_sparse else equation.cross.size
+    return 2.0 * entries * equation.intervals
 
 
 def _dense(equation: BatchEquation) -> Inverse:
@@ -64,28 +69,33 @@ def _dense(equation: BatchEquation) -> Inverse:
     identity = np.eye(K * r).reshape(K * r, K, r)
     matrix = np.eye(K * r) - np.stack([equation.apply(e).ravel() for e in identity], axis=1)
     factors = scipy.linalg.lu_factor(matrix)
-    return lambda R: np.asarray(scipy.linalg.lu_solve(factors, R.ravel())).reshape(R.shape)
+    return lambda R: np.asarray(
+        scipy.linalg.lu_solve(factors, R.reshape(-1, K * r).T).T.reshape(R.shape)
+    )
 
 
 def _banded(equation: BatchEquation) -> Inverse:
     single = band_flops(equation.intervals, equation.size, *equation.bandwidth) > _SINGLE
     factors = _block_factors(equation, equation.cross, np.float32 if single else np.float64)
-    return lambda R: factors.solve(R.reshape(1, -1)).astype(np.float64).reshape(R.shape)
+    n = equation.intervals * equation.size
+    return lambda R: factors.solve(R.reshape(-1, n)).astype(np.float64).reshape(R.shape)
 
 
 def _stein(equation: BatchEquation) -> Inverse:
     N, B, K = equation.mean_matrix, equation.mean_bellman, equation.intervals
-    if equation.is_sparse:
-        T, U = scipy.linalg.schur(N.toarray() if scipy.sparse.issparse(N) else N, output="complex")
-        return SteinSolver(B, T, U).solve
-    allowed = 2.0 * _operator_flops(equation) + 1e9
-    fitting = [s for s in _SLOW if band_flops(K, s, *equation.bandwidth) <= allowed]
+    N = N.toarray() if scipy.sparse.issparse(N) else N
+    allowed = 2.0 * _operator_flops(equation) + 20.0 * float(equation.size) ** 3 + 1e9
+    band = equation.bandwidth
+    fitting = [
+        s
+        for s in _SLOW
+        if band_flops(K, s, *band) <= allowed and band_bytes(K, s, *band, 8) <= _SLOW_BYTES
+    ]
     slow, T, U = slow_directions(N, fitting[0] if fitting else 0)
     fast = SteinSolver(B, T, U)
     if slow.shape[1] == 0:
         return fast.solve
-    cross = np.matmul(slow.T, np.matmul(equation.cross, slow))
-    factors = _block_factors(equation, cross, np.float64)
+    factors = _block_factors(equation, equation.projected(slow), np.float64)
     return SlowFastSolver(B, N, slow, factors, fast).solve
 
 

@@ -18,7 +18,7 @@ and the sum of N_g, and on means (1ᵀB_g = δ_g 1ᵀ) it always is. Two steps m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
@@ -131,12 +131,17 @@ class SlowFastSolver:
         return X + self._factors.solve(rest.reshape(1, -1)).reshape(rest.shape) @ self._slow.T
 
 
+def _slowness(eigenvalue: NDArray[Any]) -> FloatArray:
+    """The modulus; of those on one circle, the ones to the right: the same for both of a pair."""
+    return np.asarray(np.abs(eigenvalue) + 1e-3 * np.real(eigenvalue))
+
+
 def slow_directions(
     N: FloatArray, count: int
 ) -> tuple[FloatArray, NDArray[np.complex128], NDArray[np.complex128]]:
     """Return about ``count`` slow directions of N, and the Schur form (T, U) of the others.
 
-    Slow ones belong to the eigenvalues of largest modulus; conjugate pairs stay together.
+    Slow ones belong to the eigenvalues of largest modulus; both of a conjugate pair do.
 
     Examples
     --------
@@ -146,17 +151,16 @@ def slow_directions(
     >>> np.abs(slow).round(12).T, np.diagonal(T).real
     (array([[0., 1., 0.]]), array([0.1, 0.5]))
     """
-    sizes = np.sort(np.abs(np.linalg.eigvals(N)))[::-1]
-    count = min(count, len(sizes))
+    count = min(count, len(N))
     if count == 0:
         T, U = scipy.linalg.schur(N, output="complex")
         return np.zeros((len(N), 0)), T, U
     # In the widest gap near to the count, so that rounding does not tear pairs apart.
-    edge = np.append(sizes, -1.0)
-    first = max(count - 4, 1)
-    at = first + int(np.argmax(edge[first - 1 : count] - edge[first : count + 1]))
-    border = (edge[at - 1] + edge[at]) / 2.0
-    T, U, s = scipy.linalg.schur(N, output="complex", sort=lambda value: abs(value) > border)
+    size = np.append(np.sort(_slowness(np.linalg.eigvals(N)))[::-1], -np.inf)
+    first, last = max(count - 4, 1), min(count + 1, len(N))
+    at = first + int(np.argmax(size[first - 1 : last] - size[first : last + 1]))
+    border = size[at] + (size[at - 1] - size[at]) / 2.0 if at < len(N) else -np.inf
+    T, U, s = scipy.linalg.schur(N, output="complex", sort=lambda value: _slowness(value) > border)
     # The span of the leading Schur vectors is real: an orthonormal basis of it that is real, too.
     both = np.concatenate([U[:, :s].real, U[:, :s].imag], axis=1)
     slow = np.linalg.svd(both, full_matrices=False)[0][:, :s]

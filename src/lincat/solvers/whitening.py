@@ -20,6 +20,8 @@ __all__ = ["NEGLIGIBLE", "Whitening", "whiten"]
 
 #: Eigenvalues of Sigma below this share of the largest are taken for zero.
 NEGLIGIBLE = 1e-10
+# Features up to which all eigenvectors are computed: a minute, and 400 MB.
+_LARGEST = 5000
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,13 @@ def whiten(Sigma: FeatureMatrix, *, ridge: float = 0.0) -> Whitening:
         root = np.where(seen, 1.0 / np.sqrt(np.where(seen, entries, 1.0)), 0.0)
         unseen = scipy.sparse.eye_array(d, format="csr")[:, np.flatnonzero(~seen)]
         return Whitening(root, unseen, added)
+    if d > _LARGEST:
+        raise fail(
+            "totals",
+            f"at most {_LARGEST:,} features where features overlap",
+            f"{d:,}",
+            "use fewer features, one for each state, or a streaming learner",
+        )
     dense = Sigma.toarray() if scipy.sparse.issparse(Sigma) else np.array(Sigma)
     dense.flat[:: d + 1] += added
     values, vectors = np.linalg.eigh((dense + dense.T) / 2.0)
