@@ -27,8 +27,8 @@ within {BARS.std:g}, the 5 % quantile and CVaR within {BARS.quantile:g} and W1, 
 that are not projected onto any grid, within {BARS.w1:g}, each plus twice its sampling error. That
 is the error of as many independent returns from the state (*returns* below, at the worst state) as
 tell as much of its mean as the rows do by an efficient estimate: (1 − gamma)/(1 + gamma) a row
-where nothing ends and all states are much alike. It is fair for the mean and generous for spread and
-shape, of which every row speaks; *strictly right* is without this allowance. A cell is
+where nothing ends and all states are much alike. It is fair for the mean and generous for spread
+and shape, of which every row speaks; *strictly right* is without this allowance. A cell is
 *flagged* if `run.trusted` is False, or if lincat refused to answer; *silently wrong* if it is
 neither right nor flagged. A *false alarm* is a flagged cell that is right, and not by luck: with at
 least a hundred independent returns.
