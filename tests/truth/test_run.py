@@ -77,9 +77,9 @@ def test_what_lincat_refuses_is_flagged_with_its_words(tmp_path, monkeypatch):
 def test_ids_that_a_log_does_not_show_are_no_probes(tmp_path, monkeypatch):
     asked = []
 
-    def predict(problem, log, probes):
+    def predict(log, probes, **about):
         asked.append(set(probes[:, 0]))
-        return neighbours(problem, log, probes)
+        return neighbours(log, probes, **about)
 
     monkeypatch.setitem(RIVALS, "neighbours", predict)
     run_cell(Cell("short episodes", 20, 0, "neighbours"), tmp_path)

@@ -23,7 +23,7 @@ from lincat.truth.simulation import Log
 def normal_truth(samples=4000, rows_a_return=10.0, probes=3):
     rng = np.random.default_rng(0)
     returns = np.sort(rng.standard_normal((probes, samples)), axis=1)
-    return Known(np.zeros((probes, 1)), returns, 1.0, rows_a_return)
+    return Known(np.zeros((probes, 1)), returns, 1.0, np.full(probes, rows_a_return))
 
 
 def test_w1_is_scipys_for_weighted_atoms():
@@ -73,7 +73,7 @@ def test_the_worst_probe_decides():
 
 
 def test_a_state_without_chance_is_measured_in_a_tenth_of_the_pooled_std():
-    truth = Known(np.zeros((1, 1)), np.zeros((1, 100)), 2.0, 1.0)
+    truth = Known(np.zeros((1, 1)), np.zeros((1, 100)), 2.0, np.ones(1))
     found = errors_of(Prediction.of_samples([np.array([-0.1, 0.1])]), truth)
     assert found.w1 == pytest.approx(0.5)
     assert found.std == pytest.approx(0.5)
@@ -82,7 +82,8 @@ def test_a_state_without_chance_is_measured_in_a_tenth_of_the_pooled_std():
 def test_sampling_errors_are_those_of_normal_samples():
     truth, rows = normal_truth(), 4000
     m = independent_returns(truth, rows)
-    assert m == 400
+    assert m.tolist() == [400.0] * 3
+    m = 400
     found = sampling_errors(truth, rows)
     assert found.std.mean() == pytest.approx(1 / np.sqrt(2 * m), rel=0.25)
     level = 0.05
@@ -115,7 +116,7 @@ def test_rivals_know_what_is_plain(name):
     problem = problem_named("weekly")
     log = problem.log(3000, seed=0)
     probes = np.array([[5.0], [6.0]])
-    found = RIVALS[name](problem, log, probes)
+    found = RIVALS[name](log, probes, gamma=problem.gamma, ids=True)
     mean = [masses @ atoms for atoms, masses in zip(found.atoms, found.masses, strict=True)]
     # V(sat) = 70 + 0.98 V(sun), where V is about 1,300.
     assert mean[0] - mean[1] == pytest.approx(70.0 - 0.02 * 1264.0, abs=4.0)

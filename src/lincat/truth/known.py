@@ -17,10 +17,11 @@ from lincat._typing import BoolArray, FloatArray
 from lincat.truth.problem import Problem
 from lincat.truth.simulation import Log, Moved, known_returns, simulate, simulate_returns
 
-__all__ = ["Known", "known"]
+__all__ = ["Known", "efficient_variance", "known"]
 
 N_STARTS, N_TYPICAL = 2, 6  # probes
 _SEED = 20_240_117
+_VERSION = 2  # of what is kept
 _LOGS = 100  # records from which typical states are taken
 _CHUNK = 40_000  # walkers together: more fall out of the processor's caches
 
@@ -29,23 +30,29 @@ _CHUNK = 40_000  # walkers together: more fall out of the processor's caches
 class Known:
     """The truth about a problem.
 
-    ``rows_a_return`` is the number of rows that tell as much of the mean return as one independent
-    return. An estimate that wastes nothing (least-squares TD) errs by sum_t delta_t d(s_t)/n, with
-    delta the TD error at the true values and d the discounted time that is spent in a state. Where
-    states are visited as in the log, its variance is D² E delta²/n with D = E sum gamma^t over the
-    steps that remain, and that of one return is D2 E delta² with D2 = E sum gamma^(2t). Hence
-    D²/D2 rows: (1 + gamma)/(1 - gamma) where nothing ends, the mean length where gamma = 1. A
-    state that is seldom visited needs a little more.
+    ``rows_a_return`` is the number of rows that tell as much of a probe's mean return as one return
+    from there does. An estimate that wastes nothing (least-squares TD) has the variance
+    1/n sum_s' d(s')² sigma²(s')/mu(s'), with d the discounted time that is spent in s', sigma² the
+    variance of the TD error at the true values, and mu the share of rows in s'; one return has
+    sum_s' d2(s') sigma²(s'), d2 the time at discount gamma². For ids their ratio is taken. For
+    numbers, states are visited as in the log, d = D mu: then it is D²/D2, with D = E sum gamma^t
+    and D2 = E sum gamma^(2t) over the steps that remain from a typical state. Where nothing ends
+    that is (1 + gamma)/(1 - gamma), and the mean length where gamma = 1.
     """
 
     probes: FloatArray  # (p, m): states, first where records begin, then typical ones
     returns: FloatArray  # (p, samples): sorted
     pooled_std: float  # of the return from a typical state, whichever it is
-    rows_a_return: float
+    rows_a_return: FloatArray  # (p,)
 
     def at(self, which: BoolArray) -> Known:
         """Return the same about some of the probes only."""
-        return replace(self, probes=self.probes[which], returns=self.returns[which])
+        return replace(
+            self,
+            probes=self.probes[which],
+            returns=self.returns[which],
+            rows_a_return=self.rows_a_return[which],
+        )
 
 
 def known(problem: Problem, cache: Path | None = None, *, samples: int | None = None) -> Known:
@@ -69,7 +76,7 @@ def known(problem: Problem, cache: Path | None = None, *, samples: int | None = 
                 kept["probes"],
                 kept["returns"],
                 float(kept["pooled_std"]),
-                float(kept["rows_a_return"]),
+                kept["rows_a_return"],
             )
     found = _simulate(problem, samples)
     if file is not None:
@@ -91,7 +98,7 @@ def _key(problem: Problem, samples: int) -> str:
     rng = np.random.default_rng(_SEED)
     log = simulate(problem.start, problem.step, 200, rng, walkers=20)
     parts = (log.observation, log.reward, log.following, log.terminated)
-    digest = hashlib.sha256(repr((problem.gamma, problem.limit, samples)).encode())
+    digest = hashlib.sha256(repr((_VERSION, problem.gamma, problem.limit, samples)).encode())
     for part in parts:
         digest.update(np.ascontiguousarray(part).tobytes())
     return f"{problem.name.replace(' ', '_')}-{digest.hexdigest()[:12]}"
@@ -113,7 +120,7 @@ def _simulate(problem: Problem, samples: int) -> Known:
         probes=probes,
         returns=np.stack([_returns(problem, probe, samples, rng) for probe in probes]),
         pooled_std=float(_all_returns(problem, log, rng).std()),
-        rows_a_return=_rows_a_return(problem, visited, rng),
+        rows_a_return=_rows_a_return(problem, log, visited, probes, rng),
     )
 
 
@@ -134,15 +141,64 @@ def _all_returns(problem: Problem, log: Log, rng: np.random.Generator) -> FloatA
     return returns + weight * after[log.record]
 
 
-def _rows_a_return(problem: Problem, states: FloatArray, rng: np.random.Generator) -> float:
-    """(E Σ γ^t)² / E Σ γ^2t over the steps that remain from typical states."""
-
+def _rows_a_return(
+    problem: Problem,
+    log: Log,
+    visited: FloatArray,
+    probes: FloatArray,
+    rng: np.random.Generator,
+) -> FloatArray:
     def one(state: FloatArray, rng: np.random.Generator) -> Moved:
         return problem.step(state, rng)._replace(reward=np.ones(len(state)))
 
-    once = simulate_returns(one, states, problem.gamma, rng).mean()
-    twice = simulate_returns(one, states, problem.gamma**2, rng).mean()
-    return float(once**2 / twice)
+    once = simulate_returns(one, visited, problem.gamma, rng).mean()
+    twice = simulate_returns(one, visited, problem.gamma**2, rng).mean()
+    rows = np.full(len(probes), once**2 / twice)
+    if problem.ids:
+        variance, of_return = efficient_variance(log, problem.gamma)
+        probe = probes[:, 0].astype(np.int64)
+        chance = of_return[probe] > 1e-12 * log.reward.var()  # else nothing is left to learn
+        rows[chance] = (variance / of_return)[probe][chance]
+    return rows
+
+
+def efficient_variance(log: Log, gamma: float) -> tuple[FloatArray, FloatArray]:
+    """Return what the docstring of ``Known`` says of ids, by the frequencies of a long log.
+
+    Returns
+    -------
+    variance : array of shape (S,)
+        n times the variance of the value of each id, as estimated from n rows.
+    of_return : array of shape (S,)
+        The variance of one return.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.truth.known import efficient_variance
+    >>> from lincat.truth.simulation import Log
+    >>> state, never = np.zeros((4, 1)), np.zeros(4, bool)
+    >>> coin = Log(state, np.array([0.0, 1.0, 1.0, 0.0]), state, never, never)
+    >>> efficient_variance(coin, 0.5)
+    (array([1.]), array([0.33333333]))
+    """
+    state, following = log.observation[:, 0].astype(int), log.following[:, 0].astype(int)
+    going, size = ~log.terminated, 1 + max(state.max(), following.max())
+    visits = np.maximum(np.bincount(state, minlength=size), 1)
+
+    def mean(values: FloatArray) -> FloatArray:
+        return np.bincount(state, values, minlength=size) / visits
+
+    P = np.zeros((size, size))
+    np.add.at(P, (state[going], following[going]), 1.0)
+    P /= visits[:, None]
+    time = np.linalg.inv(np.eye(size) - gamma * P)
+    value = time @ mean(log.reward)
+    error = log.reward + gamma * going * value[following] - value[state]
+    noise = mean(error**2)
+    variance: FloatArray = time**2 @ (noise * len(log) / visits)
+    of_return: FloatArray = np.linalg.inv(np.eye(size) - gamma**2 * P) @ noise
+    return variance, of_return
 
 
 def _returns(

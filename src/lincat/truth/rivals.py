@@ -9,21 +9,24 @@ gamma = 1 only whole episodes count.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 from lincat._typing import FloatArray
-from lincat.truth.problem import Problem
 from lincat.truth.scores import Prediction
 from lincat.truth.simulation import Log, known_returns
 
 __all__ = ["RIVALS", "Rival", "boosting", "neighbours", "observed_returns"]
 
-#: Predicts the returns from probes, shape (p, m), by a log of the problem.
-Rival: TypeAlias = Callable[[Problem, Log, FloatArray], Prediction]
+
+class Rival(Protocol):
+    """Predicts returns from probes, shape (p, m), by a log."""
+
+    def __call__(self, log: Log, probes: FloatArray, *, gamma: float, ids: bool) -> Prediction:
+        """Return what is predicted; ``ids`` says that observations are names, not numbers."""
+
 
 _RESIDUAL = 0.01
 _LEAST_SHARE = 0.1  # of rows that must count
@@ -44,7 +47,7 @@ def observed_returns(log: Log, gamma: float) -> tuple[FloatArray, FloatArray]:
     return log.observation[known], returns[known]
 
 
-def neighbours(problem: Problem, log: Log, probes: FloatArray) -> Prediction:
+def neighbours(log: Log, probes: FloatArray, *, gamma: float, ids: bool) -> Prediction:
     """Take the returns observed from the same id, or from the √n nearest observations.
 
     Distances are of standardised numbers; an id that was never seen gets all returns.
@@ -55,11 +58,12 @@ def neighbours(problem: Problem, log: Log, probes: FloatArray) -> Prediction:
     >>> from lincat.truth.problems import problem_named
     >>> from lincat.truth.rivals import neighbours
     >>> problem = problem_named("deterministic")
-    >>> neighbours(problem, problem.log(2000, seed=0), np.array([[3.0]])).std.round(6)
+    >>> log = problem.log(2000, seed=0)
+    >>> neighbours(log, np.array([[3.0]]), gamma=problem.gamma, ids=True).std.round(4)
     array([0.])
     """
-    observation, returns = observed_returns(log, problem.gamma)
-    if problem.ids:
+    observation, returns = observed_returns(log, gamma)
+    if ids:
         groups = [returns[observation[:, 0] == probe] for probe in probes[:, 0]]
         return Prediction.of_samples([group if len(group) else returns for group in groups])
     k = min(len(returns), max(_LEAST_NEIGHBOURS, math.isqrt(len(returns))))
@@ -69,7 +73,7 @@ def neighbours(problem: Problem, log: Log, probes: FloatArray) -> Prediction:
     return Prediction.of_samples(returns[nearest])
 
 
-def boosting(problem: Problem, log: Log, probes: FloatArray) -> Prediction:
+def boosting(log: Log, probes: FloatArray, *, gamma: float, ids: bool) -> Prediction:
     """Regress fifteen quantiles of the returns on the observation by gradient-boosted trees.
 
     scikit-learn's ``HistGradientBoostingRegressor`` as it comes, ids as categories, on at most
@@ -77,7 +81,7 @@ def boosting(problem: Problem, log: Log, probes: FloatArray) -> Prediction:
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
 
-    observation, returns = observed_returns(log, problem.gamma)
+    observation, returns = observed_returns(log, gamma)
     rows = np.unique(np.linspace(0, len(returns) - 1, min(len(returns), _MOST_BOOSTED)).astype(int))
     shift, scale = returns.mean(), returns.std() or 1.0
     columns = []
@@ -85,7 +89,7 @@ def boosting(problem: Problem, log: Log, probes: FloatArray) -> Prediction:
         model = HistGradientBoostingRegressor(
             loss="quantile",
             quantile=level,
-            categorical_features=[0] if problem.ids else None,
+            categorical_features=[0] if ids else None,
             random_state=0,
         )
         model.fit(observation[rows], (returns[rows] - shift) / scale)

@@ -44,7 +44,18 @@ from lincat.truth.scores import (
 from lincat.truth.settings import BARS, Settings
 from lincat.truth.simulation import Log
 
-__all__ = ["METHODS", "OURS", "Cell", "Row", "cells_of", "read_rows", "run", "run_cell"]
+__all__ = [
+    "METHODS",
+    "OURS",
+    "Cell",
+    "Row",
+    "cells_of",
+    "keep",
+    "read_rows",
+    "row_of",
+    "run",
+    "run_cell",
+]
 
 OURS = "lincat"
 METHODS = (OURS, *RIVALS)
@@ -72,7 +83,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rows: int
     seed: int
     method: str
-    #: As many independent returns tell as much of the mean as the rows do.
+    #: As many independent returns tell as much of the mean as the rows do, at the worst probe.
     returns: float
     #: Estimated over true standard deviation where its error is largest; None where truth has none.
     std_ratio: float | None
@@ -159,10 +170,15 @@ def run_cell(cell: Cell, folder: Path) -> Row:
             prediction, trusted, words = _predict(problem, cell, log, truth.probes)
         except lincat.InvalidInputError as error:
             prediction, trusted, words = None, None, str(error)
-    row = _row(cell, prediction, truth, trusted, words, time.perf_counter() - started)
+    row = row_of(cell, prediction, truth, trusted, words, time.perf_counter() - started)
+    keep(row, file)
+    return row
+
+
+def keep(row: Row, file: Path) -> None:
+    """Write a row, whole or not at all."""
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, msgspec.json.encode(row) + b"\n")
-    return row
 
 
 def read_rows(cells: Sequence[Cell], folder: Path) -> list[Row]:
@@ -175,7 +191,8 @@ def _predict(
     problem: Problem, cell: Cell, log: Log, probes: FloatArray
 ) -> tuple[Prediction, bool | None, str]:
     if cell.method != OURS:
-        return RIVALS[cell.method](problem, log, probes), None, ""
+        rival = RIVALS[cell.method]
+        return rival(log, probes, gamma=problem.gamma, ids=problem.ids), None, ""
     with tempfile.TemporaryDirectory() as scratch:
         ours = _evaluate(problem, cell, log, Path(scratch))
         dist = ours.predict(problem.observations(probes))
@@ -195,7 +212,7 @@ def _evaluate(problem: Problem, cell: Cell, log: Log, scratch: Path) -> Any:
     )
 
 
-def _row(
+def row_of(
     cell: Cell,
     prediction: Prediction | None,
     truth: Known,
@@ -203,7 +220,8 @@ def _row(
     words: str,
     seconds: float,
 ) -> Row:
-    returns = independent_returns(truth, cell.rows)
+    """Score what was predicted; None stands for a refusal, with its words."""
+    returns = float(independent_returns(truth, cell.rows).min())
     if prediction is None:
         never = np.full(len(truth.probes), np.inf)
         found, ratio = Errors(never, never, never, never), None

@@ -150,9 +150,12 @@ def wasserstein_to_samples(atoms: FloatArray, masses: FloatArray, samples: Float
     return float(np.abs(ours - theirs) @ np.diff(points))
 
 
-def independent_returns(truth: Known, n_rows: int) -> float:
-    """Return how many independent returns tell as much of the mean as so many rows; at least 2."""
-    return max(2.0, n_rows / truth.rows_a_return)
+def independent_returns(truth: Known, n_rows: int) -> FloatArray:
+    """Return how many returns from each probe tell as much of its mean as so many rows, shape (p,).
+
+    At least 2.
+    """
+    return np.maximum(2.0, n_rows / truth.rows_a_return)
 
 
 def sampling_errors(truth: Known, n_rows: int, *, seed: int = 0) -> Errors:
@@ -165,16 +168,13 @@ def sampling_errors(truth: Known, n_rows: int, *, seed: int = 0) -> Errors:
     """
     rng = np.random.default_rng(seed)
     wanted = independent_returns(truth, n_rows)
-    drawn = round(min(wanted, _MOST_RETURNS))
+    drawn = np.minimum(wanted, _MOST_RETURNS).round().astype(np.int64)
     thinner = replace(truth, returns=truth.returns[:, :: -(-truth.returns.shape[1] // _MOST_ATOMS)])
     probes, atoms = thinner.returns.shape
     squares = np.zeros((len(BARS.names), probes))
     for _ in range(_DRAWS):
-        counts = [
-            np.bincount(rng.integers(0, atoms, drawn), minlength=atoms) for _ in range(probes)
-        ]
-        estimate = Prediction.of_samples(thinner.returns, [count / drawn for count in counts])
-        found = errors_of(estimate, thinner)
+        masses = [np.bincount(rng.integers(0, atoms, n), minlength=atoms) / n for n in drawn]
+        found = errors_of(Prediction.of_samples(thinner.returns, masses), thinner)
         squares += np.stack([getattr(found, name) for name in BARS.names]) ** 2
     roots = np.sqrt(squares / _DRAWS * drawn / wanted)
     return Errors(*roots)
@@ -195,7 +195,7 @@ def _bar(name: str, allowance: Errors | None) -> Any:
 
 def _std(values: FloatArray, masses: FloatArray) -> float:
     centred = values - masses @ values
-    return math.sqrt(masses @ centred**2)
+    return math.sqrt(max(0.0, float(masses @ centred**2)))  # masses may be negative
 
 
 def _quantile(values: FloatArray, masses: FloatArray) -> float:
