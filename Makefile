@@ -34,7 +34,7 @@ browser: ## Chromium for the tests of the report page, where it can be installed
 	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1 || true; fi
 
 bench: $(READY) ## the speed bars, as ratios measured in one run; ARGS='--write docs/benchmarks.md' keeps them
-	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/lincat bench $(ARGS)
 
 reproduce: $(READY) ## the paper's tables and figures, and docs/reproduction.md from them
 	$(BIN)/lincat reproduce --write-docs docs

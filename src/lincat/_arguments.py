@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat import kernels
 from lincat._text import one_line, shown
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntArray
 
@@ -24,6 +25,7 @@ __all__ = [
     "check_levels",
     "check_number",
     "check_probability_groups",
+    "check_sparse",
     "fail",
     "reason",
 ]
@@ -174,12 +176,43 @@ def check_discounts(value: ArrayLike, argument: str, n: int) -> FloatArray:
 def check_features(Phi: Any, argument: str, *, rows: int) -> FeatureMatrix:
     """Return features as a float64 array, or CSR matrix, with one row per state."""
     if scipy.sparse.issparse(Phi):
-        matrix = scipy.sparse.csr_array(Phi, dtype=np.float64)
+        matrix = check_sparse(Phi, argument)
         if matrix.shape[0] != rows:
             raise fail(argument, f"{rows} rows, one per state", f"shape {matrix.shape}")
-        check_array(matrix.data, f"{argument}.data")
         return matrix
     return check_array(Phi, argument, shape=(rows, None))
+
+
+def check_sparse(value: Any, argument: str) -> FeatureMatrix:
+    """Return a sparse matrix as CSR with sorted indices and finite numbers, all within its shape.
+
+    SciPy looks at the shape when asked to, and its conversions trust what they get.
+    """
+    if value.ndim != 2:
+        raise fail(argument, "a matrix of shape (n, d)", f"shape {value.shape}")
+    try:
+        if value.format in ("csc", "bsr"):
+            value.check_format(full_check=True)
+        matrix = scipy.sparse.csr_array(value, dtype=np.float64)
+    except ValueError as error:
+        raise fail(argument, "a valid sparse matrix", one_line(error)) from None
+    entry = kernels.guards.bad_entry(matrix.indptr, matrix.indices, matrix.shape[1])
+    if entry == -2 or len(matrix.data) < matrix.indptr[-1]:
+        raise fail(argument, "rows that follow each other (indptr)", shown(matrix.indptr))
+    if entry >= 0:
+        got = f"{int(matrix.indices[entry])} in row {_row_of(matrix, entry)}"
+        raise fail(argument, f"columns within its shape {matrix.shape}", got)
+    finite = np.isfinite(matrix.data)
+    if not finite.all():
+        entry = int(np.argmin(finite))
+        place = (_row_of(matrix, entry), int(matrix.indices[entry]))
+        raise fail(argument, "finite numbers", f"{matrix.data[entry]} at {place}")
+    # Sums in the order of dense features, whatever came.
+    return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
+
+
+def _row_of(matrix: FeatureMatrix, entry: int) -> int:
+    return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
 
 
 def check_probability_groups(

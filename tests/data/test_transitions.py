@@ -193,7 +193,7 @@ CASES = [
     (dict(phi=NAN.astype(np.float32)), r"phi: expected finite numbers, got nan at index \(0, 1\)"),
     (
         dict(phi=scipy.sparse.csr_array(NAN), phi_next=scipy.sparse.csr_array(EYE)),
-        "phi.data: expected finite numbers, got nan at index 1",
+        "phi: expected finite numbers, got nan at",
     ),
     (dict(phi=[0.5, 1.5]), r"phi: expected an array of shape \(any, any\), got shape \(2,\)"),
     (dict(phi=np.ones((2, 2, 2))), r"phi: expected an array of shape \(any, any\)"),

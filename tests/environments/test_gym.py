@@ -15,7 +15,7 @@ from lincat import InvalidInputError
 from lincat.data.steps import joined
 from lincat.environments.gym import GymSource
 from lincat.environments.making import quiet
-from tests.environments.counting import Counting, plain_loop, turns
+from tests.environments.cases import Counting, plain_loop, turns
 
 MODES = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED]
 

@@ -9,7 +9,7 @@ import pytest
 from lincat import InvalidInputError
 from lincat.data.steps import joined
 from lincat.environments.minari import MinariSource
-from tests.environments.counting import Counting, turns
+from tests.environments.cases import Counting, turns
 
 
 @pytest.fixture

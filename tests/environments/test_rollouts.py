@@ -10,7 +10,7 @@ from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 import lincat.environments.rollouts
 from lincat import InvalidInputError, catalog, solve_value
 from lincat.environments.rollouts import rollouts
-from tests.environments.counting import Counting, Noisy, Outside, Uncopyable, turns
+from tests.environments.cases import Counting, Noisy, Outside, Uncopyable, turns
 
 
 def test_vector_rollouts_have_the_distribution_of_single_ones(monkeypatch):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
+from lincat.kernels.bellman import error_by_sources
 from lincat.kernels.blocks import cdf_error
 from lincat.kernels.layout import PAD, padded_zeros, work_rows
-from lincat.kernels.target import error_by_sources
 
 
 @njit

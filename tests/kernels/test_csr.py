@@ -7,7 +7,7 @@ import scipy.sparse
 from lincat.kernels import rules
 from lincat.kernels.csr import csr_updates
 from lincat.kernels.layout import padded_zeros
-from tests.kernels.samples import LIMIT, RULES, run, step, transitions, triple
+from tests.kernels.cases import LIMIT, RULES, run, step, transitions, triple
 
 
 def sparse_transitions(n, d, K):

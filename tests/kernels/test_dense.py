@@ -7,7 +7,7 @@ from lincat.kernels import rules
 from lincat.kernels.dense import dense_batches
 from lincat.kernels.layout import padded_zeros
 from tests import naive
-from tests.kernels.samples import KINDS, LIMIT, RULES, loop, run, step, transitions
+from tests.kernels.cases import KINDS, LIMIT, RULES, loop, run, step, transitions
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from lincat.kernels.linear_td import linear_td_csr, linear_td_dense, linear_td_states
+from lincat.kernels.linear_td import linear_td
 from tests import naive
-from tests.kernels.samples import KINDS, LIMIT, transitions, triple
+from tests.kernels.cases import KINDS, LIMIT, transitions, triple
 
 
 def run(kind, phi, phi_next, reward, delta, step, batch, start, splits=(), limit=LIMIT):
@@ -17,14 +17,11 @@ def run(kind, phi, phi_next, reward, delta, step, batch, start, splits=(), limit
     for a, b in itertools.pairwise(edges):
         x, y = phi[a:b], phi_next[a:b]
         rest = (reward[a:b], delta[a:b], step[a:b], limit, a // batch - start, batch)
-        if kind == "dense":
-            done = linear_td_dense(psi, u, x, y, *rest)
-        elif kind == "csr":
+        if kind == "csr":
             x, y = (triple(scipy.sparse.csr_array(z)) for z in (x, y))
-            done = linear_td_csr(psi, u, x, y, *rest)
-        else:
-            done = linear_td_states(psi, u, x.argmax(1), y.argmax(1), *rest)
-        worked_off += done
+        elif kind == "states":
+            x, y = x.argmax(1), y.argmax(1)
+        worked_off += linear_td(psi, u, x, y, *rest)
     return psi, psi + u / (-(-len(reward) // batch) - start), worked_off
 
 

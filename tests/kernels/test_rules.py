@@ -7,7 +7,7 @@ from lincat.kernels import rules
 from lincat.kernels.dense import dense_updates
 from lincat.kernels.layout import padded_zeros
 from tests import naive
-from tests.kernels.samples import KINDS, LIMIT, RULES, loop, run, step, transitions
+from tests.kernels.cases import KINDS, LIMIT, RULES, loop, run, step, transitions
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,3 +75,13 @@ def test_bad_numbers_are_not_swallowed(name, field, bad):
     else:
         assert done == 20
         assert np.isfinite(Theta).all()
+
+
+def test_a_product_with_C_and_its_transpose():
+    rng = np.random.default_rng(0)
+    for K in (1, 2, 7):
+        C, rows = np.tril(np.ones((K, K))), rng.normal(size=(3, K + 2))
+        expected = rows.copy()
+        expected[1, :K] = rows[1, :K] @ C @ C.T
+        rules.multiply_by_CCt(rows, 1, K)
+        np.testing.assert_allclose(rows, expected, rtol=1e-13)

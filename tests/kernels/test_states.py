@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.kernels.samples import KINDS, RULES, run, step, transitions
+from tests.kernels.cases import KINDS, RULES, run, step, transitions
 
 
 @pytest.mark.parametrize("name", RULES)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-import quantecon
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
+import lincat.kernels
 from lincat.processes import stationary
 from tests.strategies import processes
 
@@ -20,7 +20,7 @@ def test_is_stationary_and_sums_to_one(problem):
 
 
 @given(st.integers(0, 10_000))
-def test_agrees_with_quantecon(seed):
+def test_agrees_with_quantecon(quantecon, seed):
     rng = np.random.default_rng(seed)
     P = rng.dirichlet(np.full(6, 0.3), size=6)
     theirs = quantecon.MarkovChain(P).stationary_distributions
@@ -96,3 +96,10 @@ def test_both_methods_agree():
     np.testing.assert_allclose(
         stationary._iterate(block), stationary._eliminate(block), rtol=1e-11, atol=1e-16
     )
+
+
+def test_the_oracle_keeps_its_cache_to_itself(quantecon, tmp_path_factory):
+    """What it compiled while it was imported is where no other worker writes (conftest.py)."""
+    own = tmp_path_factory.getbasetemp()
+    assert list(own.glob("quantecon*/**/*.nbi"))
+    assert str(own) not in lincat.kernels.bellman.reward_shift._cache.cache_path

@@ -6,8 +6,16 @@ from hypothesis import given
 
 import lincat
 from tests import naive
-from tests.statements.cases import PROPERTY, TOLERANCE, assert_loewner, cases, off_grid_distribution
-from tests.statements.dyadic import HORIZON, dyadic_case, exact_distributions
+from tests.statements.cases import (
+    HORIZON,
+    PROPERTY,
+    TOLERANCE,
+    assert_loewner,
+    cases,
+    dyadic_case,
+    exact_distributions,
+    off_grid_distribution,
+)
 
 
 def transition_and_reward(process):

@@ -6,8 +6,15 @@ from hypothesis import given
 
 import lincat
 from tests import naive
-from tests.statements.cases import PROPERTY, TOLERANCE, assert_loewner, cases, vec
-from tests.statements.dyadic import dyadic_case, exact_distributions
+from tests.statements.cases import (
+    PROPERTY,
+    TOLERANCE,
+    assert_loewner,
+    cases,
+    dyadic_case,
+    exact_distributions,
+    vec,
+)
 
 
 @PROPERTY

@@ -11,7 +11,7 @@ from lincat import InvalidInputError
 from lincat.data.steps import joined
 from lincat.tables.columns import Columns
 from lincat.tables.file_source import FileSource
-from tests.tables.frames import FORMATS, TYPED, write
+from tests.tables.cases import FORMATS, TYPED, write
 
 GOOD = {
     "obs_0": [0.0, 1.0, 2.0, 3.0],

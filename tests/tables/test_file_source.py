@@ -15,7 +15,7 @@ from lincat import InvalidInputError
 from lincat.data.steps import joined
 from lincat.tables.columns import Columns
 from lincat.tables.file_source import FileSource, find_files
-from tests.tables.frames import FORMATS, TYPED, write
+from tests.tables.cases import FORMATS, TYPED, write
 
 
 def all_steps(source, skip=0):

@@ -6,7 +6,7 @@ import pytest
 from lincat import InvalidInputError
 from lincat.tables.columns import Columns
 from lincat.tables.read_observations import read_observations
-from tests.tables.frames import FORMATS, write
+from tests.tables.cases import FORMATS, write
 
 
 @pytest.mark.parametrize("ending", FORMATS)

@@ -8,7 +8,14 @@ import numpy as np
 import scipy.sparse
 
 from lincat import kernels
-from lincat._arguments import check_array, check_discounts, check_flags, check_indices, fail
+from lincat._arguments import (
+    check_array,
+    check_discounts,
+    check_flags,
+    check_indices,
+    check_sparse,
+    fail,
+)
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 
 __all__ = ["Transitions", "check_state_features"]
@@ -125,11 +132,7 @@ class Transitions:
 def check_state_features(value: Any, argument: str) -> FeatureMatrix:
     """Return features as a contiguous float array (n, d), a sorted CSR matrix, or integers (n,)."""
     if scipy.sparse.issparse(value):
-        matrix = scipy.sparse.csr_array(value, dtype=np.float64)
-        check_array(matrix.data, f"{argument}.data")
-        if not matrix.has_sorted_indices:  # sums in the order of dense features, whatever came
-            matrix = matrix.sorted_indices()
-        return matrix
+        return check_sparse(value, argument)
     try:
         array = np.asarray(value)
     except ValueError:

@@ -8,11 +8,11 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import check_integer, fail
+from lincat._arguments import check_integer, check_sparse, fail
 from lincat._typing import FeatureMatrix
 from lincat.features._base import Features
 from lincat.features.bounds import input_names
-from lincat.features.observations import as_points, as_sparse, bad_row
+from lincat.features.observations import as_points, bad_row
 
 __all__ = ["Identity"]
 
@@ -61,7 +61,7 @@ class Identity(Features):
 
 def _check(observations: Any, width: int | None) -> FeatureMatrix:
     if scipy.sparse.issparse(observations):
-        matrix = as_sparse(observations, "observations")
+        matrix = check_sparse(observations, "observations")
         if width not in (None, matrix.shape[1]):
             raise fail("observations", f"a matrix of shape (n, {width})", f"shape {matrix.shape}")
         return matrix

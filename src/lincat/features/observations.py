@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import shown
-from lincat._typing import BoolArray, FeatureMatrix, FloatArray
+from lincat._typing import BoolArray, FloatArray
 
-__all__ = ["are_numbers_below", "as_ids", "as_points", "as_sparse", "bad_row", "finite_points"]
+__all__ = ["are_numbers_below", "as_ids", "as_points", "bad_row", "finite_points"]
 
 
 def as_points(observations: Any, width: int | None = None) -> FloatArray:
@@ -62,18 +61,6 @@ def bad_row(points: FloatArray, row: int) -> InvalidInputError:
     column = int(np.argmax(np.abs(points[row])))
     value = f"{points[row, column]:g} at {(row, column)}"
     return fail("observations", "numbers of the warm-up sample's order of size", value)
-
-
-def as_sparse(value: Any, argument: str) -> FeatureMatrix:
-    """Return a sparse matrix as CSR with sorted indices and finite numbers."""
-    matrix = scipy.sparse.csr_array(value, dtype=np.float64)
-    finite = np.isfinite(matrix.data)
-    if not finite.all():
-        entry = int(np.argmin(finite))
-        row = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1
-        got = f"{matrix.data[entry]} at {(row, int(matrix.indices[entry]))}"
-        raise fail(argument, "finite numbers", got)
-    return matrix if matrix.has_sorted_indices else matrix.sorted_indices()
 
 
 def as_ids(observations: Any) -> Any:

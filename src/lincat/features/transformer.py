@@ -9,13 +9,12 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import InvalidInputError, check_array, fail, reason
+from lincat._arguments import InvalidInputError, check_array, check_sparse, fail, reason
 from lincat._imports import import_name
 from lincat._text import shown
 from lincat._typing import FeatureMatrix
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
-from lincat.features.observations import as_sparse
 
 __all__ = ["FromTransformer"]
 
@@ -91,7 +90,7 @@ class FromTransformer(Features):
         out = _call(self.transformer_.transform, rows, "transform")
         n = rows.shape[0]
         if scipy.sparse.issparse(out):
-            out = as_sparse(out, "transformer's output")
+            out = check_sparse(out, "transformer's output")
         else:
             out = check_array(out, "transformer's output", shape=(n, None))
         if out.shape[0] != n or width not in (None, out.shape[1]) or out.shape[1] == 0:

@@ -1,9 +1,19 @@
 """Compiled loops: Numba and NumPy only, no validation, no allocation in loops, no randomness.
 
+    layout                      where numbers live, and the flags that kernels are compiled with
+    guards                      what a loop looks at before it touches memory, once for each call
+    simd                        vectors as values: the vocabulary of the passes
+    blocks, matrix_, row_passes one step of an update: the error, dot products, outer products
+    bellman, rules              the target of a transition; what each learning rule makes of it
+    dense, csr, states          the loops over transitions, for three kinds of features; linear_td
+    features, columns           from observations to features; from columns of a table to rows
+    sampling, returns, product, step_sizes   what processes, validation and schedules need
+
 Callers pass C-contiguous arrays (rows of parameters may lie apart: layout.py) of matching shapes
-and finite numbers, rho from ``reward_shifts``, delta in [0, 1], states and indices within range. A
-NaN or infinity that gets through all the same shows up in the parameters. The submodules are
-imported on first use, because importing Numba takes longer than most commands.
+and finite numbers, rho from ``reward_shifts``, delta in [0, 1], states and indices within range;
+shapes and addresses are guarded all the same. A NaN or infinity that gets through shows up in the
+parameters. The submodules are imported on first use, because importing Numba takes longer than most
+commands.
 """
 
 import lazy_loader
@@ -16,6 +26,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "csr",
         "dense",
         "features",
+        "guards",
         "layout",
         "linear_td",
         "product",

@@ -1,8 +1,9 @@
-"""The row F(s) - target in vectors, without gathers; target.py states what it is."""
+"""The row F(s) - target in vectors, without gathers; bellman.py states what it is."""
 
 import numpy as np
 from numba import njit
 
+from lincat.kernels.bellman import error_by_sources
 from lincat.kernels.layout import CALLED, INLINED, PAD
 from lincat.kernels.simd import (
     add,
@@ -21,7 +22,6 @@ from lincat.kernels.simd import (
     store,
     sub,
 )
-from lincat.kernels.target import error_by_sources
 
 # Source cells that an output of a block reads at most. A smaller delta needs more (below
 # 2/9 in float64, 4/11 in float32), and there the scalar loop is as fast. The cells of a

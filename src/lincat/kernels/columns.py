@@ -3,6 +3,8 @@
 from numba import njit
 from numba.extending import intrinsic
 
+from lincat.kernels.guards import refuse
+
 __all__ = ["columns_to_rows", "differing_rows"]
 
 BLOCK = 64  # rows at a time: the lines being written stay in the first cache
@@ -29,6 +31,7 @@ def columns_to_rows(out, addresses):
     come as addresses because a tuple of arrays would be compiled again for every length.
     """
     n, m = out.shape
+    refuse(addresses.shape[0] < m)
     finite = True
     for start in range(0, n, BLOCK):
         stop = min(start + BLOCK, n)
@@ -55,6 +58,7 @@ def columns_to_rows(out, addresses):
 def differing_rows(out, left, right):
     """out[i] = whether rows left[i] and right[i] differ anywhere."""
     n, m = left.shape
+    refuse(right.shape != left.shape or out.shape[0] < n)
     for i in range(n):
         differs = False
         for j in range(m):

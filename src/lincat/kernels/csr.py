@@ -8,8 +8,10 @@ features if the indices of each row ascend.
 import numpy as np
 from numba import njit
 
+from lincat.kernels.guards import guard_csr, guard_numbers, guard_parameters
 from lincat.kernels.layout import KERNEL, PAD, aligned_zeros, work_rows
-from lincat.kernels.passes import add_rows, add_rows_twice, dot_rows, expect_rows, lagged
+from lincat.kernels.matrix_passes import lagged
+from lincat.kernels.row_passes import add_rows, add_rows_twice, dot_rows, expect_rows
 from lincat.kernels.rules import increment, is_normalised
 
 
@@ -19,6 +21,10 @@ def csr_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, ru
     indptr, indices, values = phi
     next_indptr, next_indices, next_values = phi_next
     n = rho.shape[0]
+    guard_parameters(Theta, U, clipped, K + 1 - is_normalised(rule), batch)
+    guard_numbers(n, rho, delta, step)
+    guard_csr(phi, Theta.shape[0], n)
+    guard_csr(phi_next, Theta.shape[0], n)
     work = work_rows(Theta, K, is_normalised(rule), batch)
     lags = aligned_zeros(U.shape[1], np.float64).reshape(1, U.shape[1])
     for number, first in enumerate(range(0, n, batch)):

@@ -30,14 +30,25 @@ gives the same bits (with mini-batches: any split between batches).
 import numpy as np
 from numba import njit
 
-from lincat.kernels.layout import GROUP, KERNEL, PAD, aligned_zeros, group_size, work_rows
-from lincat.kernels.passes import add_outers, dots, lagged, update, update_and_dots
+from lincat.kernels.guards import guard_numbers, guard_parameters, refuse
+from lincat.kernels.layout import GROUP, KERNEL, OWNING, PAD, aligned_zeros, group_size, work_rows
+from lincat.kernels.matrix_passes import add_outers, dots, lagged, update, update_and_dots
 from lincat.kernels.rules import increment, is_normalised
 
 
 @njit(**KERNEL)
 def dense_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, rule, seen):
     """One update a transition: Theta += phi_t ⊗ increment_t, t = 0 .. n-1."""
+    n = phi.shape[0]
+    guard_parameters(Theta, U, clipped, K + 1 - is_normalised(rule), 1)
+    guard_numbers(n, rho, delta, step)
+    refuse(phi.shape[1] != Theta.shape[0] or phi.shape != phi_next.shape)
+    return _dense_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, rule, seen)
+
+
+@njit(**OWNING)
+def _dense_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, rule, seen):
+    # Apart from the guards: in one function with them, 3 x 30 parameters take 5 % longer.
     n = phi.shape[0]
     if n == 0:
         return n
@@ -76,6 +87,9 @@ def dense_batches(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, 
     For the mean, step holds the step size divided by the size of the batch. `seen` counts batches.
     """
     n = phi.shape[0]
+    guard_parameters(Theta, U, clipped, K + 1 - is_normalised(rule), batch)
+    guard_numbers(n, rho, delta, step)
+    refuse(phi.shape[1] != Theta.shape[0] or phi.shape != phi_next.shape)
     work = work_rows(Theta, K, is_normalised(rule), batch)
     lags = aligned_zeros(batch * U.shape[1], np.float64).reshape(batch, U.shape[1])
     few = np.empty(6 * GROUP, Theta.dtype)
@@ -103,6 +117,9 @@ def batch_increments(errors, clipped, rows, ahead, rho, delta, step, limit, K, r
     have Theta's width. Returns whether all is well; see ``increment``.
     """
     count, width = rows.shape
+    guard_parameters(rows, np.zeros((0, 0)), clipped, K + 1 - is_normalised(rule), 1)
+    guard_numbers(count, rho, delta, step)
+    refuse(rows.shape != ahead.shape or rows.shape != errors.shape)
     first = np.int64(0)
     work = work_rows(rows, K, is_normalised(rule), np.int64(1))
     for j in range(count):

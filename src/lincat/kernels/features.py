@@ -10,6 +10,7 @@ import math
 import numpy as np
 from numba import njit, uint64
 
+from lincat.kernels.guards import guard_states, refuse
 from lincat.kernels.layout import INLINED, KERNEL
 
 # Sums over the numbers of a row may be taken in any order; NaN is still NaN.
@@ -35,6 +36,8 @@ def tile_rows(out, points, low, scale, top, offset, stride, block, hashed):
     """
     n, m = points.shape
     tilings = offset.shape[1]
+    refuse(out.shape[0] < n or out.shape[1] < tilings or offset.shape[0] < m)
+    refuse(min(low.shape[0], scale.shape[0], top.shape[0], stride.shape[0]) < m)
     number = np.empty(tilings, np.uint64)
     zero = uint64(0)
     for i in range(n):
@@ -70,6 +73,7 @@ def scaled_rows(out, points, shift, factor, last, longest):
     """
     n, m = points.shape
     more = out.shape[1] > m
+    refuse(out.shape[0] < n or out.shape[1] < m or min(shift.shape[0], factor.shape[0]) < m)
     for i in range(n):
         total = last * last
         for j in range(m):
@@ -95,6 +99,9 @@ def fourier_rows(out, points, low, scale, parent, axis, factor):
     """
     n, m = points.shape
     terms = out.shape[1]
+    refuse(out.shape[0] < n or terms < 1 or min(low.shape[0], scale.shape[0]) < m)
+    guard_states(parent, terms, terms)
+    guard_states(axis, m, terms)
     real, imag = np.empty(terms), np.empty(terms)
     cosine, sine = np.empty(m), np.empty(m)
     real[0], imag[0] = 1.0, 0.0
@@ -123,6 +130,8 @@ def radial_rows(out, points, shift, factor, centers, rate, last):
     """
     n, m = points.shape
     count = centers.shape[0]
+    refuse(out.shape[0] < n or out.shape[1] < count + (last != 0.0) or centers.shape[1] != m)
+    refuse(min(shift.shape[0], factor.shape[0]) < m)
     z = np.empty(m)
     for i in range(n):
         for j in range(m):

@@ -10,14 +10,10 @@ features that touch few rows, the averaging sums of a row lie behind its paramet
 (`paired_zeros`), where the processor finds them without another search.
 """
 
-import os
 from collections import namedtuple
 
 import numpy as np
 from numba import njit
-
-# Whether kernels use simd.py; see passes.py.
-VECTORS = os.environ.get("LINCAT_VECTORS", "1") != "0"
 
 # Elements beyond each end of the row of the next state: zeros below, the total mass
 # above. A projection that reaches over the end of the grid needs no branch then.

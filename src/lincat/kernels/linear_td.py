@@ -7,13 +7,18 @@
     limit          bound for the TD error: beyond it the parameters have diverged
     seen, batch    as in dense.py; batch 1 is streaming
 
-psi and u change in place; the loops return the number of transitions worked off, as in dense.py.
+psi and u change in place; the loop returns the number of transitions worked off, as in dense.py.
+What depends on the kind of features is chosen by the type of phi, when the loop is compiled.
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
-from lincat.kernels.layout import CALLED, KERNEL
+from lincat.kernels.guards import guard_csr, guard_numbers, guard_states, refuse
+from lincat.kernels.layout import CALLED, KERNEL, OWNING
+
+__all__ = ["linear_td"]
 
 # The order of a sum may follow the vector registers, since no dot product is taken in two
 # ways. Nothing here lets the compiler assume that there is no NaN or infinity.
@@ -21,71 +26,85 @@ REORDERED = {**CALLED, "fastmath": {"reassoc", "contract", "nsz"}}
 
 
 @njit(**KERNEL)
-def linear_td_dense(psi, u, phi, phi_next, reward, delta, step, limit, seen, batch):
-    """Linear-TD with dense features."""
-    n = phi.shape[0]
-    change = np.zeros(batch)
-    for number, first in enumerate(range(0, n, batch)):
-        last = min(first + batch, n)
-        for t in range(first, last):
-            error = _dense_error(psi, phi, phi_next, delta[t], t) - reward[t]
-            if not abs(error) <= limit:
-                return first
-            change[t - first] = -step[t] * error
-        for t in range(first, last):
-            _add_dense(psi, phi, t, change[t - first])
-            if u.shape[0] > 0 and seen + number > 0:
-                _add_dense(u, phi, t, -1.0 * (seen + number) * change[t - first])
-    return n
-
-
-@njit(**KERNEL)
-def linear_td_csr(psi, u, phi, phi_next, reward, delta, step, limit, seen, batch):
-    """Linear-TD with sparse features."""
+def linear_td(psi, u, phi, phi_next, reward, delta, step, limit, seen, batch):
+    """psi += sum over each batch of -step_t error_t phi_t, all at the same psi."""
     n = reward.shape[0]
+    refuse(batch < 1 or (u.shape[0] > 0 and u.shape[0] != psi.shape[0]))
+    guard_numbers(n, reward, delta, step)
+    _guard(phi, psi.shape[0], n)
+    _guard(phi_next, psi.shape[0], n)
     change = np.zeros(batch)
     for number, first in enumerate(range(0, n, batch)):
         last = min(first + batch, n)
         for t in range(first, last):
-            value = _csr_dot(psi, phi, t)
-            if delta[t] > 0.0:
-                value -= delta[t] * _csr_dot(psi, phi_next, t)
-            error = value - reward[t]
+            error = _difference(psi, phi, phi_next, delta[t], t) - reward[t]
             if not abs(error) <= limit:
                 return first
             change[t - first] = -step[t] * error
         for t in range(first, last):
-            _add_csr(psi, phi, t, change[t - first])
+            _add(psi, phi, t, change[t - first])
             if u.shape[0] > 0 and seen + number > 0:
-                _add_csr(u, phi, t, -1.0 * (seen + number) * change[t - first])
+                _add(u, phi, t, -1.0 * (seen + number) * change[t - first])
     return n
 
 
-@njit(**KERNEL)
-def linear_td_states(psi, u, phi, phi_next, reward, delta, step, limit, seen, batch):
-    """Linear-TD with one parameter a state."""
-    n = reward.shape[0]
-    change = np.zeros(batch)
-    for number, first in enumerate(range(0, n, batch)):
-        last = min(first + batch, n)
-        for t in range(first, last):
-            value = psi[phi[t]]
-            if delta[t] > 0.0:
-                value -= delta[t] * psi[phi_next[t]]
-            error = value - reward[t]
-            if not abs(error) <= limit:
-                return first
-            change[t - first] = -step[t] * error
-        for t in range(first, last):
-            psi[phi[t]] += change[t - first]
-            if u.shape[0] > 0 and seen + number > 0:
-                u[phi[t]] -= 1.0 * (seen + number) * change[t - first]
-    return n
+def _chosen(phi, dense, csr, states):
+    """The version for this type of features."""
+    if isinstance(phi, types.BaseTuple):
+        return csr
+    return dense if phi.ndim == 2 else states
+
+
+# ------------------------------------------------------------------------------------ guards
+
+
+def _guard(phi, d, n):
+    """Refuse features that lead out of d parameters."""
+
+
+@overload(_guard, jit_options=OWNING)
+def _choose_guard(phi, d, n):
+    def dense(phi, d, n):
+        refuse(phi.shape[0] < n or phi.shape[1] != d)
+
+    def csr(phi, d, n):
+        guard_csr(phi, d, n)
+
+    def states(phi, d, n):
+        guard_states(phi, d, n)
+
+    return _chosen(phi, dense, csr, states)
+
+
+# -------------------------------------------------------------------------------- differences
+
+
+def _difference(psi, phi, phi_next, delta, t):
+    """(phi - delta phi')·psi; a terminal transition does not look at phi'."""
+
+
+@overload(_difference, jit_options=CALLED)
+def _choose_difference(psi, phi, phi_next, delta, t):
+    def dense(psi, phi, phi_next, delta, t):
+        return _dense_difference(psi, phi, phi_next, delta, t)
+
+    def csr(psi, phi, phi_next, delta, t):
+        value = _csr_dot(psi, phi, t)
+        if delta > 0.0:
+            value -= delta * _csr_dot(psi, phi_next, t)
+        return value
+
+    def states(psi, phi, phi_next, delta, t):
+        value = psi[phi[t]]
+        if delta > 0.0:
+            value -= delta * psi[phi_next[t]]
+        return value
+
+    return _chosen(phi, dense, csr, states)
 
 
 @njit(**REORDERED)
-def _dense_error(psi, phi, phi_next, delta, t):
-    """(phi - delta phi')·psi; a terminal transition does not look at phi'."""
+def _dense_difference(psi, phi, phi_next, delta, t):
     value = 0.0
     for i in range(psi.shape[0]):
         value += phi[t, i] * psi[i]
@@ -98,12 +117,6 @@ def _dense_error(psi, phi, phi_next, delta, t):
 
 
 @njit(**CALLED)
-def _add_dense(psi, phi, t, change):
-    for i in range(psi.shape[0]):
-        psi[i] += phi[t, i] * change
-
-
-@njit(**CALLED)
 def _csr_dot(psi, phi, t):
     indptr, indices, values = phi
     value = 0.0
@@ -112,8 +125,25 @@ def _csr_dot(psi, phi, t):
     return value
 
 
-@njit(**CALLED)
-def _add_csr(psi, phi, t, change):
-    indptr, indices, values = phi
-    for j in range(indptr[t], indptr[t + 1]):
-        psi[indices[j]] += values[j] * change
+# ------------------------------------------------------------------------------------ changes
+
+
+def _add(psi, phi, t, change):
+    """psi += change phi."""
+
+
+@overload(_add, jit_options=CALLED)
+def _choose_add(psi, phi, t, change):
+    def dense(psi, phi, t, change):
+        for i in range(psi.shape[0]):
+            psi[i] += phi[t, i] * change
+
+    def csr(psi, phi, t, change):
+        indptr, indices, values = phi
+        for j in range(indptr[t], indptr[t + 1]):
+            psi[indices[j]] += values[j] * change
+
+    def states(psi, phi, t, change):
+        psi[phi[t]] += change
+
+    return _chosen(phi, dense, csr, states)

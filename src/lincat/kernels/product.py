@@ -5,7 +5,9 @@ import math
 import numba
 import numpy as np
 
-from lincat.kernels.target import add_target
+from lincat.kernels.bellman import add_target
+from lincat.kernels.guards import guard_states, refuse
+from lincat.kernels.rules import multiply_by_CCt
 
 __all__ = ["log_growth"]
 
@@ -21,11 +23,16 @@ def log_growth(out, Theta, Phi, outcome, state, next_state, rho, delta, step, ba
     """
     d, K = Theta.shape
     S = Phi.shape[0]
+    outcomes = state.shape[0]
+    refuse(Phi.shape[1] != d or rho.shape[0] < outcomes or delta.shape[0] < outcomes)
+    guard_states(outcome, outcomes, batch * out.shape[0])
+    guard_states(state, S, outcomes)
+    guard_states(next_state, S, outcomes)
     change = np.empty((d, K))
     rows, error = np.empty((S, K)), np.zeros((S, K))
     source = rows.ravel()
     known = np.full(S, -1)  # the last batch for which rows[s] was computed
-    counts = np.zeros(state.shape[0], np.int64)
+    counts = np.zeros(outcomes, np.int64)
     for n in range(out.shape[0]):
         drawn = outcome[n * batch : (n + 1) * batch]
         for j in drawn:
@@ -56,10 +63,7 @@ def log_growth(out, Theta, Phi, outcome, state, next_state, rho, delta, step, ba
                 error[s, :] = 0.0
         if pmf:
             for i in range(d):
-                for k in range(K - 2, -1, -1):
-                    change[i, k] += change[i, k + 1]
-                for k in range(1, K):
-                    change[i, k] += change[i, k - 1]
+                multiply_by_CCt(change, i, K)
         squares = 0.0
         for i in range(d):
             for k in range(K):

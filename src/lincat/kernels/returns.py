@@ -2,6 +2,8 @@
 
 import numba
 
+from lincat.kernels.guards import guard_numbers
+
 __all__ = ["returns_to_go"]
 
 
@@ -11,6 +13,8 @@ def returns_to_go(out, missing, reward, discount, terminated, truncated):
 
     At an end nothing is missing; where the record breaks off, all that would follow is.
     """
+    guard_numbers(reward.shape[0], discount, terminated, truncated)
+    guard_numbers(reward.shape[0], out, missing, reward)
     follows, left = 0.0, 1.0  # the record breaks off after its last step
     for t in range(reward.shape[0] - 1, -1, -1):
         if terminated[t]:

@@ -9,8 +9,9 @@ Linear-CTD one, -step (F(s) - target), with something done before or after:
     SOFTMAX        K+1 columns of logits, cross-entropy: pmf - projected target pmf
                    (Bellemare, Dabney and Rowland 2023, section 9.5)
 
-A rule is an integer given to the loops, not a function: one compiled loop serves all
-rules, and Numba's cache works.
+A rule is a number given to the loops, not a function: one compiled loop serves all rules, and
+Numba's cache works. The numbers are names and nothing else: their order means nothing, and files do
+not hold them.
 """
 
 import math
@@ -18,23 +19,23 @@ import math
 import numpy as np
 from numba import njit
 
-from lincat.kernels.clipped import count_clipped
+from lincat.kernels.bellman import count_clipped
+from lincat.kernels.blocks import cdf_error
 from lincat.kernels.layout import CALLED, INLINED, PAD
-from lincat.kernels.passes import cdf_error
 from lincat.kernels.simd import half, lanes
 
 CTD, PMF, UNNORMALISED, SOFTMAX = range(4)
 
 
-def columns(K, rule):
-    """Used columns of the parameter matrix."""
-    return K if rule in (CTD, PMF) else K + 1
-
-
 @njit(**INLINED)
 def is_normalised(rule):
-    """Whether F adds the fixed offset (k+1)/(K+1), with F_K = 1."""
-    return rule <= PMF
+    """Whether F adds the fixed offset (k+1)/(K+1), with F_K = 1, so that K columns are enough."""
+    return rule == CTD or rule == PMF
+
+
+def columns(K, rule):
+    """Used columns of the parameter matrix; in compiled code K + 1 - is_normalised(rule)."""
+    return K if is_normalised.py_func(rule) else K + 1
 
 
 @njit(**INLINED)
@@ -45,7 +46,7 @@ def increment(work, clipped, at, rho, delta, step, limit, K, rule):
     may be overwritten. clipped counts the mass that leaves the grid. Returns whether all is well:
     ‖F(s) - target‖² is a number, and at most ``limit``.
     """
-    if rule >= UNNORMALISED:
+    if not is_normalised(rule):
         _before(work.row, work.ahead, K, rule)
     cdf_error(work, at, rho, delta, -step, K)
     squares = 0.0
@@ -88,11 +89,7 @@ def _after(work, at, delta, step, K, rule):
     """What the other rules do to the scaled CDF error."""
     error = work.error
     if rule == PMF:
-        # (x C)_k are the suffix sums of x, (y C^T)_k the prefix sums of y.
-        for k in range(K - 2, -1, -1):
-            error[at, k] += error[at, k + 1]
-        for k in range(1, K):
-            error[at, k] += error[at, k - 1]
+        multiply_by_CCt(error, at, K)
     elif rule == UNNORMALISED:
         total = work.ahead[PAD + K] if delta > 0.0 else 1.0
         error[at, K] = -step * (work.row[K] - total)
@@ -101,3 +98,15 @@ def _after(work, at, delta, step, K, rule):
         error[at, K] = 0.0
         for k in range(K, 0, -1):
             error[at, k] -= error[at, k - 1]
+
+
+@njit(**CALLED)
+def multiply_by_CCt(matrix, row, K):
+    """matrix[row, :K] = matrix[row, :K] C C^T, C the lower triangle of ones (Lemma spectra_of_CTC).
+
+    (x C)_k are the suffix sums of x, (y C^T)_k the prefix sums of y.
+    """
+    for k in range(K - 2, -1, -1):
+        matrix[row, k] += matrix[row, k + 1]
+    for k in range(1, K):
+        matrix[row, k] += matrix[row, k - 1]

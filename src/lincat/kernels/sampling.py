@@ -7,6 +7,8 @@ two processes driven by the same uniforms are coupled (common random numbers).
 import numba
 import numpy as np
 
+from lincat.kernels.guards import guard_states, refuse
+
 __all__ = ["draw_outcomes", "walk"]
 
 
@@ -26,6 +28,9 @@ def _search(cumulative, start, stop, uniform):
 @numba.njit(cache=True, nogil=True)
 def draw_outcomes(out, state, offsets, cumulative, uniform):
     """out[i] = the outcome drawn for state[i]: independent (generative) transitions."""
+    # The table of outcomes is the process's own, checked when it was made, and cannot be written.
+    guard_states(state, offsets.shape[0] - 1, out.shape[0])
+    refuse(uniform.shape[0] < out.shape[0])
     for i in range(out.shape[0]):
         s = state[i]
         out[i] = _search(cumulative, offsets[s], offsets[s + 1], uniform[i])
@@ -39,6 +44,8 @@ def walk(
 
     Returns the state after the last transition, from which the walk can continue.
     """
+    refuse(not 0 <= start < offsets.shape[0] - 1)
+    refuse(uniform.shape[0] < out.shape[0] or restart.shape[0] < out.shape[0])
     s = np.int64(start)
     for i in range(out.shape[0]):
         j = _search(cumulative, offsets[s], offsets[s + 1], uniform[i])

@@ -6,8 +6,9 @@ dense.py. The result has the same bits as with dense one-hot features.
 
 from numba import njit
 
+from lincat.kernels.guards import guard_numbers, guard_parameters, guard_states
 from lincat.kernels.layout import KERNEL, work_rows
-from lincat.kernels.passes import add_row, copy_rows
+from lincat.kernels.row_passes import add_row, copy_rows
 from lincat.kernels.rules import increment, is_normalised
 
 
@@ -15,6 +16,10 @@ from lincat.kernels.rules import increment, is_normalised
 def state_updates(Theta, U, clipped, phi, phi_next, rho, delta, step, limit, K, rule, seen, batch):
     """Theta[s_t] += increment_t, those of a batch taken at the same Theta; batch 1 is streaming."""
     n = rho.shape[0]
+    guard_parameters(Theta, U, clipped, K + 1 - is_normalised(rule), batch)
+    guard_numbers(n, rho, delta, step)
+    guard_states(phi, Theta.shape[0], n)
+    guard_states(phi_next, Theta.shape[0], n)
     work = work_rows(Theta, K, is_normalised(rule), batch)
     for number, first in enumerate(range(0, n, batch)):
         last = min(first + batch, n)

@@ -3,6 +3,8 @@
 import numba
 import numpy as np
 
+from lincat.kernels.guards import refuse
+
 __all__ = ["auto_steps", "squared_norms"]
 
 
@@ -11,6 +13,7 @@ __all__ = ["auto_steps", "squared_norms"]
 def squared_norms(out, rows):
     """out[i] = ‖rows[i]‖², in float64."""
     n, d = rows.shape
+    refuse(out.shape[0] < n)
     for i in range(n):
         total = 0.0
         for j in range(d):
@@ -22,7 +25,8 @@ def squared_norms(out, rows):
 @numba.njit(cache=True, nogil=True)
 def auto_steps(out, largest, curvature, done, tau):
     """out[i] = (1 + (done + i)/tau)**(-0.6) / (4 largest[i] curvature); 0 where largest is."""
-    for i in range(len(out)):
+    refuse(largest.shape[0] < out.shape[0])
+    for i in range(out.shape[0]):
         out[i] = 0.0
         if largest[i] > 0.0:
             out[i] = 0.25 * (1.0 + (done + i) / tau) ** -0.6 / (largest[i] * curvature)

@@ -27,8 +27,8 @@ class LinearCTD(CategoricalLearner):
     ----------
     grid : Grid or "auto"
         Where the distributions live. "auto" looks at the rewards of the first 1,000 transitions,
-        takes the range of r/(1 − discount), and adds a tenth on each side; nothing is learned
-        before that.
+        takes the range of r/(1 − discount), and adds a tenth at each end that is no bound
+        (:meth:`lincat.Grid.for_transitions`); nothing is learned before that.
     gamma : float
         Discount factor in [0, 1).
     step_size : float, "auto" or PolynomialDecay

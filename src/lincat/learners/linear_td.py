@@ -63,16 +63,11 @@ class LinearTD(Learner):
         return 1.0
 
     def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
-        run = {
-            "dense": kernels.linear_td.linear_td_dense,
-            "sparse": kernels.linear_td.linear_td_csr,
-            "states": kernels.linear_td.linear_td_states,
-        }[transitions.kind]
         # The kernels take vectors, and everything else a matrix of one column.
         psi = np.ascontiguousarray(self._Theta_[:, 0])
         sums = np.ascontiguousarray(self._U_[:, 0]) if self._average_.needs_sums else np.zeros(0)
         self._scale_ = max(self._scale_, float(np.abs(transitions.reward).max(initial=0.0)))
-        done = run(
+        done = kernels.linear_td.linear_td(
             psi,
             sums,
             *kernel_features(transitions, psi.dtype),

@@ -10,7 +10,8 @@
     result.json             the Answer, which the report is drawn from
     report.html
 
-Every file is written whole or not at all, and none is read by running code.
+Every file is written whole or not at all. None is read by running code, but for features that name
+a Python module, and those only if that is allowed.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Return distribution, Thm linear_cate_TD_equation:
 
 where δ is gamma, or 0 where an episode ends. Multiplied by Sigma⁻¹ the second reads
 Theta − M Theta = c with ‖M‖ <= √gamma in the norm of Sigma (Eq. (biscuit_matrix_in_paper)), which
-GMRES solves with products M Theta alone, each O((nnz(Phi) + outcomes) K).
+a Krylov method (krylov.py) solves with products M Theta alone, each O((nnz(Phi) + outcomes) K).
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""Speed bars, shown as ratios measured side by side in one run: ``make bench``."""

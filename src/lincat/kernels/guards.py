@@ -1,0 +1,110 @@
+"""What a loop checks before it touches memory, once for each call.
+
+Compiled code does not look at the bounds of arrays, and SciPy does not look at the columns of a
+sparse matrix: one that is outside of its shape would be written to all the same. Callers check what
+users give them and say what is wrong in their own words; here is the last look, for arrays that
+changed after that and for callers with a bug. A guard raises IndexError, and costs a comparison for
+each number that is used as an address, of which an update makes K multiplications at least.
+"""
+
+import numpy as np
+from numba import njit
+
+from lincat.kernels.layout import CALLED, KERNEL, OWNING
+
+__all__ = [
+    "bad_entry",
+    "guard_csr",
+    "guard_groups",
+    "guard_numbers",
+    "guard_parameters",
+    "guard_states",
+    "refuse",
+]
+
+
+@njit(**OWNING)
+def refuse(wrong):
+    """Raise if something is wrong; the shapes, mostly."""
+    if wrong:
+        raise IndexError("arrays of a kernel do not fit each other")
+
+
+@njit(**OWNING)
+def guard_parameters(Theta, U, clipped, columns, batch):
+    """Theta and U are as layout.py makes them, with room for so many columns."""
+    width = Theta.shape[1]
+    refuse(batch < 1 or clipped.shape[0] < 2 or width < columns or columns < 1)
+    refuse(width * Theta.itemsize % 64 != 0 or Theta.strides[1] != Theta.itemsize)
+    if U.shape[0] > 0:
+        refuse(U.shape[0] != Theta.shape[0] or not columns <= U.shape[1] <= width)
+        refuse(U.shape[1] * U.itemsize % 64 != 0 or U.strides[1] != U.itemsize)
+
+
+@njit(**OWNING)
+def guard_numbers(n, a, b, c):
+    """Three arrays have a number for each of n transitions."""
+    refuse(a.shape[0] < n or b.shape[0] < n or c.shape[0] < n)
+
+
+@njit(**OWNING)
+def guard_states(states, count, n):
+    """The first n states are among 0 .. count - 1."""
+    refuse(states.shape[0] < n)
+    if not _all_inside(states[:n], count):
+        raise IndexError("a state that has no row of parameters")
+
+
+@njit(**OWNING)
+def guard_groups(offsets, count, rows):
+    """Group s of rows, offsets[s] : offsets[s + 1], lies within them, for s < count."""
+    refuse(offsets.shape[0] <= count or offsets[0] < 0 or offsets[count] > rows)
+    refuse(not _ordered(offsets[:count], offsets[1 : count + 1]))
+
+
+@njit(**CALLED)
+def _ordered(offsets, following):
+    ordered = True
+    for s in range(offsets.shape[0]):
+        ordered &= offsets[s] <= following[s]
+    return ordered
+
+
+@njit(**OWNING)
+def guard_csr(matrix, columns, n):
+    """The first n rows of (indptr, indices, values) lie within, and their columns are there."""
+    indptr, indices, values = matrix
+    guard_groups(indptr, n, min(indices.shape[0], values.shape[0]))
+    if not _all_inside(indices[indptr[0] : indptr[n]], columns):
+        raise IndexError("a column outside of the shape of a sparse matrix")
+
+
+@njit(**CALLED)
+def _all_inside(numbers, count):
+    """Whether all are among 0 .. count - 1."""
+    if numbers.shape[0] == 0:
+        return True
+    smallest = largest = numbers[0]
+    # By index, not "for number in numbers": that would not run through vector registers.
+    for j in range(numbers.shape[0]):
+        smallest = min(smallest, numbers[j])
+        largest = max(largest, numbers[j])
+    return smallest >= 0 and largest < count
+
+
+@njit(**KERNEL)
+def bad_entry(indptr, indices, columns):
+    """The first entry of a CSR matrix with a bad column; -1 for none, -2 for rows that do not fit.
+
+    For callers who want to say where it is.
+    """
+    n = indptr.shape[0] - 1
+    if n < 0 or indptr[0] != 0 or indptr[n] > indices.shape[0]:
+        return np.int64(-2)
+    if not _ordered(indptr[:n], indptr[1:]):
+        return np.int64(-2)
+    if not _all_inside(indices[: indptr[n]], columns):
+        for j in range(indptr[n]):
+            if not 0 <= indices[j] < columns:
+                return np.int64(j)
+    return np.int64(-1)
