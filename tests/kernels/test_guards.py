@@ -128,7 +128,7 @@ WALK = (
     np.array([0, 1, 2]),
     np.ones(2),
     np.array([0, 1]),
-    np.zeros(2, bool),
+    np.array([False, True]),
     np.ones(2),
     ONES,
     ONES,

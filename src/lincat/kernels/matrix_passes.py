@@ -89,8 +89,8 @@ def add_outers(U, phi, first, errors, count, few):
     group, d = group_size(U), U.shape[0]
     for start in range(0, count, group):
         stop = min(start + group, count)
-        # Six rows keep enough sums going at once; four do with what six leave. Both are written out:
-        # Numba has no arrays of vectors, so each sum needs a name of its own.
+        # Six rows keep enough sums going at once; four do with what six leave. Both are written
+        # out: Numba has no arrays of vectors, so each sum needs a name of its own.
         i = 0
         while i + 6 <= d:
             _copy_features(few, phi, first + start, first + stop, i, 6)

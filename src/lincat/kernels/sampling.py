@@ -45,7 +45,9 @@ def walk(
     Returns the state after the last transition, from which the walk can continue.
     """
     refuse(not 0 <= start < offsets.shape[0] - 1)
-    refuse(uniform.shape[0] < out.shape[0] or restart.shape[0] < out.shape[0])
+    refuse(uniform.shape[0] < out.shape[0])
+    if restart.shape[0] < out.shape[0]:  # as where no episode ends
+        refuse(terminated.any())
     s = np.int64(start)
     for i in range(out.shape[0]):
         j = _search(cumulative, offsets[s], offsets[s + 1], uniform[i])
