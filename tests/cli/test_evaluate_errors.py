@@ -103,7 +103,7 @@ BAD = [
     (["paper", "--intervals", "0"], "intervals"),
     (["paper", "--level", "1"], "level"),
     (["paper", "--below", "inf"], "below"),
-    (["paper", "--states", "0"], "n_states"),
+    (["paper", "--show", "0"], "n_states"),
     (["paper", "--warm-up", "0"], "warm_up"),
     (["--config", "bad.toml"], "bad.toml: object contains unknown field colour"),
     (["--config", "torn.toml"], "torn.toml: expected TOML text"),

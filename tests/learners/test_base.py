@@ -90,7 +90,7 @@ def test_scikit_learn_is_not_needed():
         ({"gamma": -0.1}, "gamma: expected"),
         ({"gamma": np.nan}, "gamma: expected"),
         ({"gamma": "high"}, "gamma: expected"),
-        ({"averaging": "mean"}, "averaging: expected one of 'none', 'full', 'tail', got 'mean'"),
+        ({"averaging": "mean"}, "averaging: expected one of 'tail', 'full', 'none', got 'mean'"),
         ({"averaging": None}, "averaging: expected"),
         ({"dtype": "float16"}, "dtype: expected one of 'float64', 'float32'"),
         ({"horizon": 0}, "horizon: expected an integer of at least 1, got 0"),

@@ -1,8 +1,7 @@
 import json
 import re
 
-from lincat.report.page import Section, as_html
-
+from lincat.paper.page import Section, as_html
 from lincat.report.figures import beside, curves, save_figure
 
 ROWS = [

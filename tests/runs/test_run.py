@@ -102,7 +102,7 @@ def test_the_page_from_python(tmp_path):
     run = lincat.evaluate("frozen_lake", out=tmp_path / "run", steps=2000, validate=1)
     assert run.report() == tmp_path / "run" / "report.html"
     page = run.report().read_text()
-    assert f"lincat evaluate --config {tmp_path / 'run' / 'config.toml'}" in page
+    assert str(tmp_path / "run" / "config.toml") in page
     careful = run.report(tmp_path / "careful.html", level=0.01, threshold=0.5)
     assert "The chance to end below 0.5 is" in careful.read_text()
     assert "The chance to end below" not in page
