@@ -24,7 +24,7 @@ _OFF_GRID = 1e-3  # mass, per transition
 _SURE = 3.0  # standard errors of a difference that is no accident
 _BIAS = 0.15  # of a standard deviation: smaller errors of the mean are let pass
 _DISTANCE = 0.10  # likewise of W1
-_NOISE = 2.0  # times that W1 may be
+_NOISE = 3.0  # times that W1 may be
 _SHARE = 0.03  # likewise of shares of returns
 _WORST = 0.2  # of a standard deviation, in the worst tenth of states
 
