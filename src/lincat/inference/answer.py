@@ -111,6 +111,7 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     below_tail_se: float | None
     below_quantile: float
     below_quantile_se: float | None
+    quantile_miss: float
     pit: Numbers
     predicted_cdf: Numbers
     empirical_cdf: Numbers
