@@ -50,6 +50,18 @@ class Moments:
         """Return its variance; features that are not exact may make it negative."""
         return np.asarray(Phi @ self.second) - self.mean(Phi) ** 2
 
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return the weights as named arrays, for files."""
+        return {"value": self.value, "second": self.second}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, FloatArray], n_features: int) -> Moments:
+        """Return what :meth:`arrays` took apart."""
+        value, second = (
+            check_array(arrays[name], name, shape=(n_features,)) for name in ("value", "second")
+        )
+        return cls(value, second)
+
 
 def solve_moments(
     totals: Totals, gamma: float, *, ridge: float = 0.0, whitening: Whitening | None = None
