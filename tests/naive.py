@@ -528,3 +528,37 @@ def quantile(atoms, pmf, level):
         if reached >= level - 1e-12:
             return x
     return atoms[-1]
+
+
+def asymptotic_error(process, Phi, grid, gamma, *, walk):
+    """lim N E[ℓ2,mu²] of the fixed point of N transitions: iota tr(Sigma Abar⁻¹ S Abar⁻ᵀ).
+
+    S is the long-run covariance of the scores b_t − A_t Theta*; lag 0 alone where transitions are
+    independent. Along a walk, the lags add up to Poisson's equation for the scores' means.
+    """
+    mu, d, K = process.stationary, Phi.shape[1], grid.intervals
+    discounts = process.discounts(gamma)
+    share = mu[process.state] * process.probability
+    systems = [
+        transition_system(Phi[s], r, Phi[t], discount, grid)
+        for s, r, t, discount in zip(
+            process.state, process.reward, process.next_state, discounts, strict=True
+        )
+    ]
+    A = sum(w * A_t for w, (A_t, _) in zip(share, systems, strict=True))
+    theta = np.linalg.solve(A, sum(w * b_t for w, (_, b_t) in zip(share, systems, strict=True)))
+    scores = np.array([b_t - A_t @ theta for A_t, b_t in systems])
+    S = (share[:, None] * scores).T @ scores
+    if walk:
+        means = np.zeros((process.n_states, d * K))
+        np.add.at(means, process.state, process.probability[:, None] * scores)
+        chain = process.transition_matrix().toarray()
+        ahead = np.linalg.solve(np.eye(len(mu)) - chain + np.outer(np.ones(len(mu)), mu), means)
+        following = ahead[process.next_state]
+        if process.terminated.any():
+            following[process.terminated] = process.initial @ ahead
+        lagged = (share[:, None] * scores).T @ following
+        S += lagged + lagged.T
+    spread = np.linalg.solve(A, np.linalg.solve(A, S).T)
+    Sigma = np.kron(np.eye(K), Phi.T @ (mu[:, None] * Phi))
+    return grid.spacing * np.trace(Sigma @ spread)

@@ -123,9 +123,9 @@ def solve_linear(
             raise no_single_solution(discounts) from None
     else:
         matrix.flat[:: len(matrix) + 1] += 1.0
-        factors, pivots = scipy.linalg.lu_factor(matrix)
+        factors, pivots, zero_pivot = lapack.dgetrf(matrix)
         condition, _ = lapack.dgecon(factors, np.abs(matrix).sum(axis=0).max())
-        if condition < _SINGULAR:
+        if zero_pivot or condition < _SINGULAR:
             raise no_single_solution(discounts)
         solution = scipy.linalg.lu_solve((factors, pivots), right)
     return np.asarray(whitening.up(solution.T).T)
