@@ -17,6 +17,7 @@ import scipy.sparse
 from lincat._arguments import check_integer, check_number, fail
 from lincat._parameters import Parametrised
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat.core.grid import Grid
 from lincat.data.transitions import check_state_features
 from lincat.learners.inputs import as_transitions
 from lincat.learners.state_sample import StateSample
@@ -27,6 +28,9 @@ __all__ = ["BatchLearner"]
 
 class BatchLearner(Parametrised, ABC):
     """Base of :class:`lincat.LSTD` and :class:`lincat.CategoricalLSTD`."""
+
+    #: Where distributions live; None for a learner of means.
+    grid: Grid | str | None = None
 
     def __init__(
         self,
