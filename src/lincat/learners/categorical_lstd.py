@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Self, final
 
 import numpy as np
 
-from lincat._arguments import check_integer, fail
+from lincat._arguments import check_array, check_integer, check_number, fail
 from lincat._text import shown
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.bellman import clipped_mass
@@ -109,8 +108,7 @@ class CategoricalLSTD(BatchLearner):
     ) -> Self:
         """Return a copy that answers for another gamma, grid or K, from the same statistics."""
         given = {"gamma": gamma, "grid": grid, "intervals": intervals}
-        other = copy.copy(self)
-        other._unsolve()
+        other = self._sharing()
         other.set_params(**{name: value for name, value in given.items() if value is not None})
         if grid is None and intervals is not None and isinstance(self.grid, Grid):
             other.grid = Grid(
@@ -149,10 +147,22 @@ class CategoricalLSTD(BatchLearner):
         self._Theta_ = self._solution_.Theta
         self._residual_ = self._solution_.residual
 
-    def _restore_answer(self, wanted: int | None, residual: float) -> None:
-        """Say where an answer that was read from a file came from."""
-        self._residual_, self._solution_ = residual, None
+    def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        grid, choice = self._grid_, self._choice_
+        return {**self._moments_.arrays(), "Theta": self._Theta_}, {
+            "grid": [grid.low, grid.high, grid.intervals],
+            "wanted": None if choice is None else choice.wanted,
+            "residual": self._residual_,
+        }
+
+    def _restore_answer(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+        d, wanted = self.statistics_.n_features or 0, numbers["wanted"]
+        self._grid_ = Grid(*numbers["grid"])
+        self._moments_ = Moments.from_arrays(arrays, d)
+        self._Theta_ = check_array(arrays["Theta"], "Theta", shape=(d, self._grid_.intervals))
+        self._residual_ = check_number(numbers["residual"], "residual", low=0.0)
         self._choice_ = None if wanted is None else GridChoice(self._grid_, wanted, self._moments_)
+        self._solution_ = None  # found again if it is asked for
 
     def _predict(self, Phi: FeatureMatrix) -> ReturnDistribution:
         cdf = Phi @ self._Theta_ + uniform_cdf(self._grid_.intervals)

@@ -53,6 +53,12 @@ class LSTD(BatchLearner):
         totals = self.statistics_.totals()
         self._moments_: Moments = solve_moments(totals, self.gamma, ridge=self.ridge)
 
+    def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        return self._moments_.arrays(), {}
+
+    def _restore_answer(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+        self._moments_ = Moments.from_arrays(arrays, self.statistics_.n_features or 0)
+
     @property
     def psi_(self) -> FloatArray:
         """Weights of the mean, shape (d,)."""
