@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import check_array, fail
+from lincat._arguments import check_array, check_choice, check_number, fail
 from lincat._typing import FeatureMatrix
 from lincat.core.grid import Grid
 from lincat.learners._batch import BatchLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.state_sample import StateSample
+from lincat.solvers.influence import CAUTIONS, Ensemble
 from lincat.solvers.moments import Moments
 from lincat.statistics import files as statistics_files
 
@@ -38,6 +39,10 @@ def state_of_batch(learner: BatchLearner) -> tuple[dict[str, Any], dict[str, Any
             numbers["grid"] = [grid.low, grid.high, grid.intervals]
             numbers["wanted"] = None if learner._choice_ is None else learner._choice_.wanted
             numbers["residual"] = learner._residual_
+            if learner._ensemble_ is not None:
+                arrays["Psi"] = learner._ensemble_.Psi
+                numbers["correlation"] = learner._ensemble_.correlation
+                numbers["cautions"] = list(learner._ensemble_.cautions)
     return arrays, numbers
 
 
@@ -60,8 +65,17 @@ def restore_batch(
         learner._grid_ = Grid(*numbers["grid"])
         shape = (d, learner._grid_.intervals)
         learner._Theta_ = check_array(arrays["Theta"], "Theta", shape=shape)
-        learner._restore_answer(numbers["wanted"], numbers["residual"])
+        ensemble = _ensemble(arrays["Psi"], shape, numbers) if "Psi" in arrays else None
+        learner._restore_answer(numbers["wanted"], numbers["residual"], ensemble)
     learner._is_solved = True
+
+
+def _ensemble(Psi: Any, shape: tuple[int | None, int], numbers: dict[str, Any]) -> Ensemble:
+    return Ensemble(
+        check_array(Psi, "Psi", shape=(None, *shape)),
+        check_number(numbers["correlation"], "correlation"),
+        tuple(check_choice(word, "cautions", tuple(CAUTIONS)) for word in numbers["cautions"]),
+    )
 
 
 def _sample_arrays(rows: FeatureMatrix) -> dict[str, Any]:

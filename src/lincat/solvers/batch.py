@@ -8,10 +8,12 @@ GMRES on the whitened equation (equation.py), whose residual decides when the an
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.linalg import spsolve
 
 from lincat._arguments import check_array, check_choice, check_number, fail
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
@@ -87,6 +89,22 @@ class BatchSolution:
         ]
         solved = equation.whitening.up(np.stack(found)).transpose(0, 2, 1)
         return np.ascontiguousarray(solved).reshape(R.shape)
+
+    def scores(self, parts: Iterable[Totals]) -> Iterator[FloatArray]:
+        """Yield b − A Theta, (d, K), of parts of the data that was solved, on the same groups."""
+        return self._equation.scores(self.Theta, parts)
+
+    def whitened(self, right: FloatArray) -> FloatArray:
+        """Return Wᵀ R for R of shape (d, m): its squares are the norm of Sigma⁻¹."""
+        return self._equation.whitening.down(right.T).T
+
+    def mean_errors(self, whitened: FloatArray) -> FloatArray:
+        """Return what whitened scores of means, (r, m), do to means: their equation, solved."""
+        M = self._equation.mean_matrix
+        if scipy.sparse.issparse(M):
+            left = scipy.sparse.csc_array(scipy.sparse.eye_array(M.shape[0]) - M)
+            return np.asarray(spsolve(left, whitened)).reshape(whitened.shape)
+        return np.linalg.solve(np.eye(len(M)) - M, whitened)
 
 
 def solve_totals(
