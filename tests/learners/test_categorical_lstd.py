@@ -21,7 +21,7 @@ def test_directions_are_those_of_the_ensemble():
     dist = model.predict(Phi, confidence=0.9)
     assert dist.uncertainty.confidence == 0.9
     np.testing.assert_allclose(
-        dist.uncertainty.directions, np.einsum("nd,jdk->jnk", Phi, model.ensemble_.Psi)
+        dist.uncertainty.directions, np.einsum("nd,jdk->jnk", Phi, model.ensemble_.Psi), atol=1e-15
     )
     np.testing.assert_array_equal(dist.cdf_values, model.predict(Phi).cdf_values)
     assert model.predict(Phi).uncertainty is None

@@ -31,6 +31,7 @@ _FAR = 5.0  # standard deviations from which on nothing changes
 _QUADRATIC = 8  # coordinates up to which products are taken
 _FEWEST_BUMPS = 4  # of a combination; if there would be fewer, nothing is kept apart
 _SAMPLE = 10_000
+_OUTER = 0.002  # share of a combination's observations, at each end, that says too little
 
 
 @final
@@ -89,8 +90,10 @@ class Smooth(Features):
         share = bumps // len(combinations)
         rng = np.random.default_rng(seed)
         self._centers_, self._widths_ = [], []
+        self._low_, self._high_ = np.empty((2, len(combinations), bent.shape[1]))
         for g in range(len(combinations)):
             inside = bent[group == g]
+            self._low_[g], self._high_[g] = np.quantile(inside, [_OUTER, 1.0 - _OUTER], axis=0)
             if len(inside) > _SAMPLE:
                 inside = inside[rng.choice(len(inside), _SAMPLE, replace=False)]
             if inside.shape[1] == 0 or share < 1:
@@ -132,7 +135,9 @@ class Smooth(Features):
         finite = np.isfinite(points).all(axis=1)
         if not finite.all():
             raise bad_row(points, int(np.argmin(finite)))
-        group, z = self._groups(points), self._bent(points)
+        group = self._groups(points)
+        # Beyond what a combination was seen with, nothing changes: a quadratic would run away.
+        z = np.clip(self._bent(points), self._low_[group], self._high_[group])
         plain = np.concatenate(
             [np.ones((len(z), 1)), z, z[:, self._pairs_[0]] * z[:, self._pairs_[1]]], axis=1
         )
@@ -177,6 +182,8 @@ class Smooth(Features):
             "apart": self._apart_,
             "bend": self._bend_,
             "combinations": self.combinations_,
+            "low": self._low_,
+            "high": self._high_,
             "centers": np.concatenate([np.zeros((0, m)), *self._centers_]),
             "counts": np.array([len(centers) for centers in self._centers_]),
             "widths": np.array(self._widths_),
@@ -197,6 +204,9 @@ class Smooth(Features):
         widths = [check_number(float(w), "widths", low=1e-9) for w in arrays["widths"]]
         if not len(self.combinations_) == len(counts) == len(widths) or sum(counts) != len(centers):
             raise fail("counts", "centres and a width for each combination", counts)
+        bounds = (len(counts), int(self._bend_.sum()))
+        self._low_ = check_array(arrays["low"], "low", shape=bounds)
+        self._high_ = check_array(arrays["high"], "high", shape=bounds)
         self._centers_ = np.split(centers, np.cumsum(counts)[:-1])
         self._widths_ = widths
         self._lay_out()

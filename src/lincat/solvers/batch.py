@@ -9,14 +9,14 @@ GMRES on the whitened equation (equation.py), whose residual decides when the an
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import spsolve
 
 from lincat._arguments import check_array, check_choice, check_number, fail
-from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
+from lincat._typing import ArrayLike, FeatureMatrix, FloatArray, IntArray
 from lincat.core.grid import Grid
 from lincat.solvers.equation import BatchEquation
 from lincat.solvers.gmres import GmresResult, gmres
@@ -29,6 +29,8 @@ from lincat.statistics.totals import Totals
 __all__ = ["BatchSolution", "solve_totals"]
 
 # Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
+_SMALL = 256  # rows of a table that are solved for as dense features
+_SMALL_BYTES = 2**27
 _REFINEMENTS = 5
 
 
@@ -43,7 +45,7 @@ class BatchSolution:
     residual : float
         ‖right − A Theta‖/‖right‖, in the norm of Sigma⁻¹ over the directions that the data reach.
     method : str
-        "dense", "banded", "stein" or "krylov".
+        "dense", "sparse", "banded", "stein" or "krylov".
     iterations : int
         Products with the operator.
     rank : int
@@ -65,6 +67,8 @@ class BatchSolution:
     spectrum: MeanSpectrum
     _equation: BatchEquation = field(repr=False, compare=False)
     _inverse: Inverse | None = field(repr=False, compare=False)
+    # Rows of a table that occur, if only those were solved for.
+    _kept: IntArray | None = field(default=None, repr=False, compare=False)
 
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.
@@ -72,31 +76,42 @@ class BatchSolution:
         A Theta = Sigma Theta − Σ_g N_g Theta B_gᵀ. What R has in the null directions is dropped.
         """
         equation = self._equation
-        shape = (equation.totals.n_features, equation.intervals)
+        shape = (len(self.Theta), equation.intervals)
         R = check_array(right, "right")
         if R.shape[-2:] != shape or R.ndim not in (2, 3):
             raise fail(
                 "right", f"an array of shape {shape} or (m, {shape[0]}, {shape[1]})", R.shape
             )
-        each = np.ascontiguousarray(R.reshape(-1, *shape).transpose(0, 2, 1))
+        kept = slice(None) if self._kept is None else self._kept
+        each = np.ascontiguousarray(R.reshape(-1, *shape)[:, kept].transpose(0, 2, 1))
         whitened = equation.whitening.down(each)
         starts = [None] * len(whitened)
-        if self._inverse is not None and self.method in ("dense", "banded"):
+        if self._inverse is not None and self.method in ("dense", "sparse", "banded"):
             starts = list(_refined(equation, self._inverse, whitened, tolerance))
         found = [
             _solve(equation, self._inverse, one, start, tolerance).x
             for one, start in zip(whitened, starts, strict=True)
         ]
-        solved = equation.whitening.up(np.stack(found)).transpose(0, 2, 1)
-        return np.ascontiguousarray(solved).reshape(R.shape)
+        solved = np.zeros((len(whitened), *shape))
+        solved[:, kept] = equation.whitening.up(np.stack(found)).transpose(0, 2, 1)
+        return solved.reshape(R.shape)
 
     def scores(self, parts: Iterable[Totals]) -> Iterator[FloatArray]:
         """Yield b − A Theta, (d, K), of parts of the data that was solved, on the same groups."""
-        return self._equation.scores(self.Theta, parts)
+        kept = self._kept
+        if kept is None:
+            yield from self._equation.scores(self.Theta, parts)
+            return
+        inner = (part.restricted(kept) for part in parts)
+        for score in self._equation.scores(self.Theta[kept], inner):
+            out = np.zeros_like(self.Theta)
+            out[kept] = score
+            yield out
 
     def whitened(self, right: FloatArray) -> FloatArray:
         """Return Wᵀ R for R of shape (d, m): its squares are the norm of Sigma⁻¹."""
-        return self._equation.whitening.down(right.T).T
+        rows = right if self._kept is None else right[self._kept]
+        return self._equation.whitening.down(rows.T).T
 
     def mean_errors(self, whitened: FloatArray) -> FloatArray:
         """Return what whitened scores of means, (r, m), do to means: their equation, solved."""
@@ -128,7 +143,7 @@ def solve_totals(
         Added to the diagonal of Sigma, relative to its mean: draws the distributions of all states
         together (towards the uniform one where the features span no constant). By default there is
         none; directions without data are dropped.
-    method : "auto", "banded", "stein", "krylov" or "dense"
+    method : "auto", "dense", "sparse", "banded", "stein" or "krylov"
         "auto" takes the one that is likely to be the fastest.
     tolerance : float
         Residual of the equation, relative to its right-hand side.
@@ -148,6 +163,12 @@ def solve_totals(
     """
     gamma = check_number(gamma, "gamma", low=0.0, high=1.0)
     check_choice(method, "method", ("auto", *METHODS))
+    kept = _small_table(totals)
+    if kept is not None:
+        inner = solve_totals(
+            totals.restricted(kept), grid, gamma, ridge=ridge, method=method, tolerance=tolerance
+        )
+        return _spread_out(inner, kept, totals.n_features)
     whitening = whiten(totals.Sigma, ridge=check_number(ridge, "ridge", low=0.0))
     equation = BatchEquation(totals, totals.discount(gamma), grid, whitening)
     spectrum = mean_spectrum(equation.mean_matrix)
@@ -179,6 +200,28 @@ def solve_totals(
         _equation=equation,
         _inverse=inverse,
     )
+
+
+def _small_table(totals: Totals) -> IntArray | None:
+    """The rows of a table that occur, if dense sums of those alone are small."""
+    if not scipy.sparse.issparse(totals.cross):
+        return None
+    kept = np.flatnonzero(totals.Sigma.diagonal() > 0.0)
+    small = 8 * len(totals.reward) * len(kept) ** 2 <= _SMALL_BYTES
+    return kept if small and len(kept) <= _SMALL else None
+
+
+def _spread_out(inner: BatchSolution, kept: IntArray, d: int) -> BatchSolution:
+    """Return a solution for some rows of a table as one for all of them."""
+    Theta = np.zeros((d, inner.Theta.shape[1]))
+    Theta[kept] = inner.Theta
+    others = np.setdiff1d(np.arange(d), kept)
+    shape = (d, len(others) + inner.null_directions.shape[1])
+    null = scipy.sparse.lil_array(shape)
+    null[others, np.arange(len(others))] = 1.0
+    if inner.null_directions.shape[1]:
+        null[kept, len(others) :] = inner.null_directions
+    return replace(inner, Theta=Theta, null_directions=scipy.sparse.csr_array(null), _kept=kept)
 
 
 def _refined(

@@ -21,15 +21,16 @@ from lincat.solvers.moments import Moments, solve_moments, widening
 from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
-__all__ = ["FEWEST_INTERVALS", "MOST_INTERVALS", "GridChoice", "choose_grid"]
+__all__ = ["GridChoice", "choose_grid"]
 
-#: Fewer are never worth it: jumps of the distribution would be smeared.
-FEWEST_INTERVALS = 200
-#: More cost time and memory; what they would be wanted for is said.
-MOST_INTERVALS = 800
+_FEWEST = (200, 1000)  # intervals; the more the better for jumps, so more where they cost little
+_MOST = (400, 4000)
+_CHEAP = 20_000  # parameters that cost little
+_DEAR = 100_000  # parameters that cost too much
 
 _DEVIATIONS = 6.0
 _WIDER = 0.01  # the share by which a standard deviation may come out too large
+_BARE = 0.05  # of the smallest one worth looking at: the standard deviation of what is certain
 _SMALLEST_SD = 0.1  # of the pooled one; states that are nearly certain must not set the spacing
 _OUTER = 0.001  # share of states, at each end, that need not be looked at
 
@@ -68,7 +69,7 @@ def choose_grid(
     Phi: FeatureMatrix,
     *,
     intervals: int | None = None,
-    most: int = MOST_INTERVALS,
+    most: int | None = None,
     attainable: bool = True,
     whitening: Whitening | None = None,
 ) -> GridChoice:
@@ -82,8 +83,8 @@ def choose_grid(
         Features of a sample of the states seen.
     intervals : int, optional
         K, if it is given.
-    most : int
-        K at the most, otherwise.
+    most : int, optional
+        K at the most, otherwise; by default between 400 and 4,000, by the number of features.
     attainable : bool
         Whether rewards keep within the range that was seen, so that returns do.
     whitening : Whitening, optional
@@ -98,16 +99,24 @@ def choose_grid(
     >>> statistics = lincat.Statistics(n_features=1)
     >>> statistics = statistics.update(lincat.Transitions(coin.state, coin.reward, coin.next_state))
     >>> choose_grid(statistics.totals(), 0.5, np.ones((1, 1))).grid
-    Grid(low=0.0, high=2.0, intervals=200)
+    Grid(low=0.0, high=2.0, intervals=1000)
     """
     moments = solve_moments(totals, gamma, whitening=whitening)
     mean, variance = moments.mean(Phi), moments.variance(Phi)
     pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
-    sd = np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))
+    floor = _SMALLEST_SD * math.sqrt(pooled)
+    sd = np.sqrt(np.maximum(variance, floor**2))
     low, high = _range(totals, gamma, mean, sd, attainable=attainable)
     added = np.maximum(np.asarray(Phi @ widening(totals, gamma, whitening=whitening)), 1.0 / 6.0)
-    spacing = math.sqrt((1.0 + _WIDER) ** 2 - 1.0) * float(np.quantile(sd / np.sqrt(added), 0.1))
-    wanted = FEWEST_INTERVALS
+    # Variances add up; where there is hardly any, what is added is all that is seen.
+    allowed = np.where(
+        variance > floor**2, math.sqrt((1.0 + _WIDER) ** 2 - 1.0) * sd, _BARE * floor
+    )
+    spacing = float(np.quantile(allowed / np.sqrt(added), 0.1))
+    occurring = max(int(np.count_nonzero(totals.Sigma.diagonal())), 1)
+    wanted = int(np.clip(_CHEAP // occurring, *_FEWEST))
+    if most is None:
+        most = int(np.clip(_DEAR // occurring, *_MOST))
     if spacing > 0.0:
         wanted = max(wanted, math.ceil(min((high - low) / spacing, 1e9)))
     if intervals is None:

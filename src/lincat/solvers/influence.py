@@ -26,7 +26,8 @@ __all__ = ["CAUTIONS", "Ensemble", "cosines", "influence"]
 
 _SHORT, _LONG = 20_000, 200_000  # transitions
 _TOO_SHORT = 1_000
-_CORRELATED, _DEPENDENT = 0.1, 0.3  # correlation of the scores of successive blocks
+# Correlation of the scores of successive blocks that counts, and times its noise, 1/√blocks.
+_CORRELATED, _DEPENDENT = (0.1, 1.5), (0.3, 3.0)
 _DRIFT = 16.0  # the 0.1 % quantile of F with 1 and 15 degrees of freedom
 _TOLERANCE = 1e-6  # of the solutions: standard errors need no more
 
@@ -91,8 +92,9 @@ def cosines(block_weights: FloatArray, orders: int) -> FloatArray:
 def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     """Return the ensemble of errors of a solution, from the blocks of its statistics.
 
-    nu is 16, or 32 for long data; 8 for fewer than 20,000 transitions or where successive blocks
-    correlate by more than 0.1; 4, with a caution, above 0.3; never more than half the blocks.
+    nu is 16, or 32 from 200,000 transitions on; 8 for fewer than 20,000 or where successive blocks
+    correlate by more than 0.1, and more than by chance; 4, with a caution, above 0.3; never more
+    than half the blocks.
 
     Parameters
     ----------
@@ -141,12 +143,10 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
         _correlation(products, squares, blocks),
         _correlation(along, float((errors**2).sum()), blocks),
     )
-    nu = min(most, _degrees(count, correlation))
-    cautions = [
-        word
-        for word, true in (("short", count < _TOO_SHORT), ("dependent", correlation > _DEPENDENT))
-        if true
-    ]
+    dependent = _exceeds(correlation, _DEPENDENT, blocks)
+    short = count < _SHORT or _exceeds(correlation, _CORRELATED, blocks)
+    nu = min(most, 4 if dependent else 8 if short else most)
+    cautions = ["short"] * (count < _TOO_SHORT) + ["dependent"] * dependent
     slow = ((errors @ weights.T) ** 2).sum(axis=0)
     if slow[0] > _DRIFT * slow[1:].mean():
         cautions.append("drift")
@@ -159,9 +159,5 @@ def _correlation(products: float, squares: float, blocks: int) -> float:
     return products / squares + 1.0 / blocks if squares > 0.0 else 0.0
 
 
-def _degrees(count: int, correlation: float) -> int:
-    if correlation > _DEPENDENT:
-        return 4
-    if count < _SHORT or correlation > _CORRELATED:
-        return 8
-    return 16 if count < _LONG else 32
+def _exceeds(correlation: float, limit: tuple[float, float], blocks: int) -> bool:
+    return correlation > max(limit[0], limit[1] / np.sqrt(blocks))

@@ -1,6 +1,7 @@
 """Inverses, exact or approximate, of the operator of a BatchEquation, by name.
 
 dense     LU of the matrix written down: tiny equations
+sparse    LU of the matrix as it is: tables in which a state has few successors
 banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
 stein     the mean of the Bellman matrices, and the operator itself in slow directions (stein.py)
 krylov    none, and BiCGSTAB instead of GMRES: more features than a d x d matrix is wanted for
@@ -13,6 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from scipy.sparse.linalg import splu
 
 from lincat._typing import FloatArray
 from lincat.solvers.blocks import BlockBandedLU, band_bytes, band_flops
@@ -21,10 +23,11 @@ from lincat.solvers.stein import SlowFastSolver, SteinSolver, slow_directions
 
 __all__ = ["METHODS", "Inverse", "build_inverse", "choose_method"]
 
-METHODS = ("dense", "banded", "stein", "krylov")
+METHODS = ("dense", "sparse", "banded", "stein", "krylov")
 Inverse = Callable[[FloatArray], FloatArray]
 
 _DENSE = 400  # unknowns up to which the matrix is written down
+_SUCCESSORS = 3  # outcomes of a state, on average, up to which factors stay sparse
 _SINGLE = 5e9  # operations from which factors in float32 are enough, as GMRES refines them
 _BAND_BYTES = 3e9
 _ITERATIONS = 20.0  # that "stein" takes, about
@@ -40,6 +43,8 @@ def choose_method(equation: BatchEquation) -> str:
         return "dense"
     if equation.is_sparse:
         return "stein" if r <= _STEIN_FEATURES else "krylov"
+    if np.count_nonzero(equation.cross) <= _SUCCESSORS * r:
+        return "sparse"
     lu, band = band_flops(K, r, *equation.bandwidth), (K, r, *equation.bandwidth)
     # A complex Schur form runs at a fraction of the speed of products.
     stein = _ITERATIONS * (_operator_flops(equation) + 24.0 * r**2 * K) + 200.0 * r**3
@@ -50,10 +55,13 @@ def choose_method(equation: BatchEquation) -> str:
 def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
     """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r); None for "krylov".
 
-    Of "dense" and "banded", which are as exact as their precision, also for R of shape (m, K, r).
+    Of "dense", "sparse" and "banded", which are as exact as their precision, also for R of shape
+    (m, K, r).
     """
     if method == "dense":
         return _dense(equation)
+    if method == "sparse":
+        return _sparse(equation)
     if method == "banded":
         return _banded(equation)
     return _stein(equation) if method == "stein" else None
@@ -72,6 +80,16 @@ def _dense(equation: BatchEquation) -> Inverse:
     return lambda R: np.asarray(
         scipy.linalg.lu_solve(factors, R.reshape(-1, K * r).T).T.reshape(R.shape)
     )
+
+
+def _sparse(equation: BatchEquation) -> Inverse:
+    K, r = equation.intervals, equation.size
+    matrix = scipy.sparse.eye_array(K * r, format="csr")
+    for g, cross in enumerate(equation.cross):
+        push = equation.stack[g * K : (g + 1) * K]
+        matrix = matrix - scipy.sparse.kron(push, scipy.sparse.csr_array(cross), format="csr")
+    factors = splu(scipy.sparse.csc_array(matrix))
+    return lambda R: np.asarray(factors.solve(R.reshape(-1, K * r).T).T.reshape(R.shape))
 
 
 def _banded(equation: BatchEquation) -> Inverse:

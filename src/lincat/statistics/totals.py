@@ -12,7 +12,7 @@ split among neighbouring nodes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse
@@ -84,3 +84,18 @@ class Totals:
             rows = scipy.sparse.kron(scipy.sparse.eye_array(G), constant[None, :], format="csr")
             return np.asarray((rows @ self.cross).toarray()).reshape(G, d)
         return np.asarray(np.einsum("i,gij->gj", constant, self.cross))
+
+    def restricted(self, kept: IntArray) -> Totals:
+        """Return dense sums over some of the features, as if the others were zero."""
+        d, G = self.n_features, len(self.reward)
+        place = np.full(d, -1)
+        place[kept] = np.arange(len(kept))
+        entries = scipy.sparse.coo_array(self.cross)
+        group, row = np.divmod(entries.row, d)
+        inside = (place[row] >= 0) & (place[entries.col] >= 0)
+        cross = np.zeros((G, len(kept), len(kept)))
+        at = (group[inside], place[row[inside]], place[entries.col[inside]])
+        np.add.at(cross, at, entries.data[inside])
+        Sigma = scipy.sparse.csr_array(self.Sigma)[kept][:, kept].toarray()
+        phi_sum = np.ascontiguousarray(self.phi_sum[:, kept])
+        return replace(self, cross=cross, phi_sum=phi_sum, Sigma=Sigma)
