@@ -13,6 +13,7 @@ mean of (phi·Psi_j)² is the squared standard error of phi·Theta, with nu degr
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,4 +161,4 @@ def _correlation(products: float, squares: float, blocks: int) -> float:
 
 
 def _exceeds(correlation: float, limit: tuple[float, float], blocks: int) -> bool:
-    return correlation > max(limit[0], limit[1] / np.sqrt(blocks))
+    return correlation > max(limit[0], limit[1] / math.sqrt(blocks))
