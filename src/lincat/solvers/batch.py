@@ -70,6 +70,11 @@ class BatchSolution:
     # Rows of a table that occur, if only those were solved for.
     _kept: IntArray | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def has_factors(self) -> bool:
+        """Whether further right-hand sides cost little: they are solved by factors."""
+        return self.method in ("dense", "sparse", "banded")
+
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.
 
@@ -86,7 +91,7 @@ class BatchSolution:
         each = np.ascontiguousarray(R.reshape(-1, *shape)[:, kept].transpose(0, 2, 1))
         whitened = equation.whitening.down(each)
         starts = [None] * len(whitened)
-        if self._inverse is not None and self.method in ("dense", "sparse", "banded"):
+        if self._inverse is not None and self.has_factors:
             starts = list(_refined(equation, self._inverse, whitened, tolerance))
         found = [
             _solve(equation, self._inverse, one, start, tolerance).x

@@ -30,7 +30,9 @@ _TOO_SHORT = 1_000
 # Correlation of the scores of successive blocks that counts, and times its noise, 1/√blocks.
 _CORRELATED, _DEPENDENT = (0.1, 1.5), (0.3, 3.0)
 _DRIFT = 16.0  # the 0.1 % quantile of F with 1 and 15 degrees of freedom
-_TOLERANCE = 1e-6  # of the solutions: standard errors need no more
+# Residual of the solutions: it puts standard errors off by less than half a per cent, and GMRES
+# takes a fifth of the products that Theta takes.
+_TOLERANCE = 1e-2
 
 #: What the words of :attr:`Ensemble.cautions` mean.
 CAUTIONS = {
@@ -93,9 +95,9 @@ def cosines(block_weights: FloatArray, orders: int) -> FloatArray:
 def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     """Return the ensemble of errors of a solution, from the blocks of its statistics.
 
-    nu is 16, or 32 from 200,000 transitions on; 8 for fewer than 20,000 or where successive blocks
-    correlate by more than 0.1, and more than by chance; 4, with a caution, above 0.3; never more
-    than half the blocks.
+    nu is 16, or 32 from 200,000 transitions on where factors are at hand; 8 for fewer than 20,000
+    or where successive blocks correlate by more than 0.1, and more than by chance; 4, with a
+    caution, above 0.3; never more than half the blocks.
 
     Parameters
     ----------
@@ -119,7 +121,8 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     True
     """
     blocks, count = statistics.n_blocks, statistics.count
-    most = min(16 if count < _LONG else 32, blocks // 2)
+    # Without factors every solution costs about as much as a fifth of Theta's.
+    most = min(32 if count >= _LONG and solution.has_factors else 16, blocks // 2)
     if most < 2:
         raise fail(
             "confidence",
