@@ -623,3 +623,62 @@ def moment_errors(phi, reward, phi_next, discount, weight, ends, Phi, orders=4):
         means.append(Phi @ dvalue)
         variances.append(Phi @ dsecond - 2.0 * (Phi @ value) * (Phi @ dvalue))
     return [np.sqrt(np.mean(np.square(x), axis=0)) for x in (means, variances)]
+
+
+def interval_margin(cdf, directions, confidence, measure, draws=100_000):
+    """Half the width of an interval: the quantile of |h(F + E) − h(F)|, E a multivariate t."""
+    rng, nu = np.random.default_rng(1), len(directions)
+    out = []
+    for i, row in enumerate(cdf):
+        t = rng.normal(size=(draws, nu)) / np.sqrt(rng.chisquare(nu, size=(draws, 1)) / nu)
+        moved = measure(row + t @ directions[:, i] / np.sqrt(nu))
+        out.append(np.quantile(np.abs(moved - measure(row[None])), confidence))
+    return np.array(out)
+
+
+def interpolated_pieces(atoms, pmf):
+    """Uniform pieces (left, right, mass) and atoms (x, x, mass) that interpolation makes."""
+    K, half = len(atoms) - 1, (atoms[1] - atoms[0]) / 2
+    pieces = []
+    for k in range(K + 1):
+        below, above = (pmf[k - 1] if k > 0 else 0.0), (pmf[k + 1] if k < K else 0.0)
+        isolated = pmf[k] / max(below, above)
+        isolated = min(max((isolated - 2.0) / 2.0, 0.0), 1.0)
+        spread = (1.0 - isolated) * pmf[k] + isolated * min((below + above) / 2.0, pmf[k])
+        left = atoms[k] - (half if k > 0 else 0.0)
+        right = atoms[k] + (half if k < K else 0.0)
+        pieces += [(left, right, spread), (atoms[k], atoms[k], pmf[k] - spread)]
+    return pieces
+
+
+def mass_below(pieces, x, strict):
+    """P(X < x), or P(X <= x), of pieces; within 1e-9 of the spacing of an atom counts as it."""
+    near = 1e-9 * 2 * (pieces[0][1] - pieces[0][0])
+    total = 0.0
+    for left, right, mass in pieces:
+        if left == right:
+            total += mass * (x > left + near if strict else x >= left - near)
+        else:
+            total += mass * min(max((x - left) / (right - left), 0.0), 1.0)
+    return total
+
+
+def influence_covariance(phi, reward, phi_next, discount, weight, grid, ends, orders):
+    """The sandwich A⁻¹ S A⁻ᵀ of dense sums, (dK, dK), S from cosines over equal blocks to ends."""
+    A, b = totals_system(phi, reward, phi_next, discount, weight, grid)
+    Theta, blocks = np.linalg.solve(A, b), len(ends)
+    S = np.zeros_like(A)
+    scores = []
+    for first, last in itertools.pairwise([0, *ends]):
+        here = slice(first, last)
+        A_b, b_b = totals_system(
+            phi[here], reward[here], phi_next[here], discount[here], weight[here], grid
+        )
+        scores.append(b_b - A_b @ Theta)
+    for j in range(1, orders + 1):
+        slow = sum(
+            math.sqrt(2) * math.cos(math.pi * j * (i + 0.5) / blocks) * score
+            for i, score in enumerate(scores)
+        )
+        S += np.outer(slow, slow) / orders
+    return np.linalg.solve(A, np.linalg.solve(A, S).T).T

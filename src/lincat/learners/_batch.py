@@ -55,8 +55,8 @@ class BatchLearner(Parametrised, ABC):
         """Solve the equations of the statistics, and keep what comes out in attributes."""
 
     @abstractmethod
-    def _predict(self, Phi: FeatureMatrix) -> Any:
-        """What was solved says of the states with features Phi."""
+    def predict(self, Phi: Any) -> Any:
+        """Return what the data say of the states with features Phi (n, d), or of state numbers."""
 
     @abstractmethod
     def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
@@ -154,11 +154,6 @@ class BatchLearner(Parametrised, ABC):
         return self
 
     # ------------------------------------------------------------------------------- answering
-
-    def predict(self, Phi: Any) -> Any:
-        """Return what the data say of the states with features Phi (n, d), or of state numbers."""
-        self._ready()
-        return self._predict(self._check_states(Phi))
 
     @property
     def begun(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, final
 
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import FloatArray
 from lincat.learners._batch import BatchLearner
 from lincat.solvers.moments import Moments, solve_moments
 
@@ -71,10 +71,12 @@ class LSTD(BatchLearner):
         self._ready()
         return self._moments_
 
+    def predict(self, Phi: Any) -> FloatArray:
+        """Return the mean of the return from states with features Phi (n, d), or state numbers."""
+        self._ready()
+        return self._moments_.mean(self._check_states(Phi))
+
     def variance(self, Phi: Any) -> FloatArray:
         """Return the variance of the return; features that are not exact may make it negative."""
         self._ready()
         return self._moments_.variance(self._check_states(Phi))
-
-    def _predict(self, Phi: FeatureMatrix) -> FloatArray:
-        return self._moments_.mean(Phi)
