@@ -102,7 +102,10 @@ def test_bad_samples_are_refused():
 
 
 def test_names_give_features():
-    assert FEATURE_NAMES == ("auto", "tabular", "tiles", "fourier", "rbf", "scaling", "identity")
+    assert FEATURE_NAMES == (
+        *("auto", "tabular", "tiles", "fourier", "rbf", "smooth", "points"),
+        *("scaling", "identity"),
+    )
     for name in FEATURE_NAMES[1:]:
         assert features_from_name(name).kind == name
     assert features_from_name("auto") is None

@@ -56,7 +56,7 @@ class Rows:
         if self.kind == "sparse":
             return float(self.phi.multiply(self.phi).sum(axis=1).max())
         norms = np.empty(len(self))
-        kernels.steps.squared_norms(norms, self.phi)
+        kernels.step_sizes.squared_norms(norms, self.phi)
         return float(norms.max())
 
     def copy(self) -> Rows:
