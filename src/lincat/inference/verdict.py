@@ -68,7 +68,8 @@ def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict
     if diagnosis is not None:
         checks += _of_itself(diagnosis)
     if validation is not None:
-        checks += _against_returns(validation)
+        own = 0.0 if diagnosis is None else diagnosis.mean_error or 0.0
+        checks += _against_returns(validation, own)
     failed = [check for check in checks if not check.passed]
     if failed:
         reasons = "; ".join(check.text for check in failed)
@@ -127,13 +128,18 @@ def _of_itself(found: Diagnosis) -> list[Check]:
     return checks
 
 
-def _against_returns(validation: Validation) -> list[Check]:
+def _against_returns(validation: Validation, own: float) -> list[Check]:
+    """Hold the figures against returns; ``own`` is their own error, in standard deviations."""
     group = validation["all"]
     sd = _pooled_sd(group, validation.atoms)
     where = validation.description
+    error = group.mean_error_se
+    if error is not None:
+        error = math.hypot(error, own * sd)
+    noise = group.w1_noise + own * sd
     checks = [
         _difference(
-            "mean", group.mean_error, group.mean_error_se, _BIAS * sd,
+            "mean", group.mean_error, error, _BIAS * sd,
             f"means are off by {group.mean_error / sd if sd else 0.0:+.2g} standard deviations "
             f"against {where}",
         ),
@@ -143,7 +149,7 @@ def _against_returns(validation: Validation) -> list[Check]:
             f"{100 * validation.tail:g} % quantile ({where})",
         ),
     ]  # fmt: skip
-    limit = max(_NOISE * group.w1_noise, _DISTANCE * sd)
+    limit = max(_NOISE * noise, _DISTANCE * sd)
     distance = f"W1 is {group.w1 / sd if sd else 0.0:.2g} standard deviations against {where}"
     checks.append(_check("w1", group.w1, limit, distance))
     for level, share, error in zip(
@@ -155,21 +161,17 @@ def _against_returns(validation: Validation) -> list[Check]:
         text = f"in one state of ten W1 is above {group.w1_worst:.2g} of its standard deviation"
         checks.append(_check("states", group.w1_worst, _WORST, f"{text} ({where})"))
     tail = abs(group.cvar_predicted - group.cvar_realised)
-    n = group.n_returns
-    # The mean of the worst share of n returns scatters like their spread over √(share n).
-    noise = 0.0 if n is None or not group.w1_noise else group.w1_noise / math.sqrt(validation.tail)
-    checks.append(
-        _check(
-            "cvar", tail, max(2.0 * _BIAS * sd, _SURE * noise),
-            f"CVaR is {group.cvar_predicted:.4g} where {group.cvar_realised:.4g} came back "
-            f"({where})",
-        )
-    )  # fmt: skip
+    # Fewer returns tell of the tail than of the whole.
+    limit = max(2.0 * _BIAS * sd, _NOISE * noise / math.sqrt(validation.tail))
+    if validation.method == "exact":
+        limit = 2.0 * _BIAS * sd
+    text = f"CVaR is {group.cvar_predicted:.4g} where {group.cvar_realised:.4g} came back ({where})"
+    checks.append(_check("cvar", tail, limit, text))
     if group.skill is not None and group.mean_error_se is not None:
-        noise = 0.0 if sd == 0.0 else group.mean_error_se / sd
+        allowed = 0.05 if sd == 0.0 else max(0.05, noise / sd)
         checks.append(
             _check(
-                "skill", -group.skill, max(0.05, noise),
+                "skill", -group.skill, allowed,
                 f"one distribution for all states would do better (skill {group.skill:.2g}, "
                 f"{where})",
             )

@@ -30,6 +30,7 @@ _DEAR = 100_000  # parameters that cost too much
 
 _DEVIATIONS = 6.0
 _WIDER = 0.01  # the share by which a standard deviation may come out too large
+_BARE = 0.05  # of the smallest one worth looking at: the standard deviation of what is certain
 _SMALLEST_SD = 0.1  # of the pooled one; states that are nearly certain must not set the spacing
 _OUTER = 0.001  # share of states, at each end, that need not be looked at
 
@@ -103,10 +104,15 @@ def choose_grid(
     moments = solve_moments(totals, gamma, whitening=whitening)
     mean, variance = moments.mean(Phi), moments.variance(Phi)
     pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
-    sd = np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))
+    floor = _SMALLEST_SD * math.sqrt(pooled)
+    sd = np.sqrt(np.maximum(variance, floor**2))
     low, high = _range(totals, gamma, mean, sd, attainable=attainable)
     added = np.maximum(np.asarray(Phi @ widening(totals, gamma, whitening=whitening)), 1.0 / 6.0)
-    spacing = math.sqrt((1.0 + _WIDER) ** 2 - 1.0) * float(np.quantile(sd / np.sqrt(added), 0.1))
+    # Variances add up; where there is hardly any, what is added is all that is seen.
+    allowed = np.where(
+        variance > floor**2, math.sqrt((1.0 + _WIDER) ** 2 - 1.0) * sd, _BARE * floor
+    )
+    spacing = float(np.quantile(allowed / np.sqrt(added), 0.1))
     occurring = max(int(np.count_nonzero(totals.Sigma.diagonal())), 1)
     wanted = int(np.clip(_CHEAP // occurring, *_FEWEST))
     if most is None:
