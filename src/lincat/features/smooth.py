@@ -31,7 +31,6 @@ _FAR = 5.0  # standard deviations from which on nothing changes
 _QUADRATIC = 8  # coordinates up to which products are taken
 _FEWEST_BUMPS = 4  # of a combination; if there would be fewer, nothing is kept apart
 _SAMPLE = 10_000
-_OUTER = 0.002  # share of a combination's observations, at each end, that says too little
 
 
 @final
@@ -93,7 +92,7 @@ class Smooth(Features):
         self._low_, self._high_ = np.empty((2, len(combinations), bent.shape[1]))
         for g in range(len(combinations)):
             inside = bent[group == g]
-            self._low_[g], self._high_[g] = np.quantile(inside, [_OUTER, 1.0 - _OUTER], axis=0)
+            self._low_[g], self._high_[g] = inside.min(axis=0), inside.max(axis=0)
             if len(inside) > _SAMPLE:
                 inside = inside[rng.choice(len(inside), _SAMPLE, replace=False)]
             if inside.shape[1] == 0 or share < 1:

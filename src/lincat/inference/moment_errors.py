@@ -50,7 +50,12 @@ def cosines(block_weights: FloatArray, orders: int) -> FloatArray:
 
 
 def moment_errors(
-    statistics: Statistics, moments: Moments, gamma: float, Phi: FeatureMatrix
+    statistics: Statistics,
+    moments: Moments,
+    gamma: float,
+    Phi: FeatureMatrix,
+    *,
+    ridge: float = 0.0,
 ) -> MomentErrors | None:
     """Return the standard errors of mean and variance; None with fewer than four blocks.
 
@@ -61,6 +66,8 @@ def moment_errors(
         Solved from them.
     gamma : float
     Phi : array or CSR matrix of shape (n, d)
+    ridge : float
+        That they were solved with.
 
     Examples
     --------
@@ -84,7 +91,7 @@ def moment_errors(
         first += weights[:, i, None] * one
         second += weights[:, i, None] * two
     totals = statistics.totals()
-    whitening = whiten(totals.Sigma)
+    whitening = whiten(totals.Sigma, ridge=ridge)
     discount = totals.discount(gamma)
     dpsi = solve_linear(totals, discount, first.T, whitening=whitening)
     # The second moment's equation holds V(s'), whose error comes along.

@@ -26,6 +26,7 @@ _BIAS = 0.15  # of a standard deviation: smaller errors of the mean are let pass
 _DISTANCE = 0.10  # likewise of W1
 _NOISE = 3.0  # times that W1 may be
 _SHARE = 0.03  # likewise of shares of returns
+_SAME = 0.03  # of a standard deviation: distributions so near to each other need no calibration
 _WORST = 0.2  # of a standard deviation, in the worst tenth of states
 
 
@@ -149,6 +150,8 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
             f"{100 * validation.tail:g} % quantile ({where})",
         ),
     ]  # fmt: skip
+    if group.w1 <= _SAME * sd:  # where returns are nearly certain, intervals hold all or nothing
+        return [checks[0]]
     limit = max(_NOISE * noise, _DISTANCE * sd)
     distance = f"W1 is {group.w1 / sd if sd else 0.0:.2g} standard deviations against {where}"
     checks.append(_check("w1", group.w1, limit, distance))
