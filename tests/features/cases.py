@@ -30,6 +30,8 @@ POINTS = {
     "transformer": lambda: lincat.FromTransformer("sklearn.preprocessing:StandardScaler"),
 }
 OTHERS = {
+    "points": (lambda: lincat.Points(), points),
+    "smooth": (lambda: lincat.Smooth(bumps=12), points),
     "tabular": (lambda: lincat.Tabular(capacity=30), names),
     "numbers": (
         lambda: lincat.Tabular(n_states=9),

@@ -124,7 +124,7 @@ def _stretches(held: Steps, gamma: float) -> IntArray:
     record = np.concatenate([[0], np.cumsum(ends)[:-1]])
     begins = np.flatnonzero(np.concatenate([[True], ends[:-1]]))
     within = np.arange(len(held)) - begins[record]
-    length = math.ceil(2.0 / (1.0 - gamma)) if gamma < 1.0 else len(held)
+    length = round(2.0 / (1.0 - gamma)) if gamma < 1.0 else len(held)
     _, stretch = np.unique(np.stack([record, within // length]), axis=1, return_inverse=True)
     return np.asarray(stretch, dtype=np.int64)
 
