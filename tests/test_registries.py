@@ -19,6 +19,7 @@ from lincat.features.auto import features_from_name
 from lincat.features.registry import FEATURE_NAMES, FEATURES
 from lincat.learners import schedules
 from lincat.learners._base import Learner
+from lincat.learners._batch import BatchLearner
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS, AveragingName, StepSizeName
 from lincat.runs.config import EvaluationConfig
@@ -58,12 +59,14 @@ def test_commands_offer_what_the_configuration_takes():
 
 
 @pytest.mark.parametrize(
-    ("registry", "base"), [(LEARNERS, Learner), (FEATURES, Features)], ids=["learners", "features"]
+    ("registry", "bases"),
+    [(LEARNERS, (Learner, BatchLearner)), (FEATURES, (Features,))],
+    ids=["learners", "features"],
 )
-def test_every_class_is_registered_and_exported(registry: Registry, base):
+def test_every_class_is_registered_and_exported(registry: Registry, bases):
     for file in pkgutil.iter_modules(importlib.import_module(registry.package).__path__):
         importlib.import_module(f"{registry.package}.{file.name}")
-    ours = {cls for cls in subclasses(base) if cls.__module__.startswith("lincat.")}
+    ours = {cls for base in bases for cls in subclasses(base) if cls.__module__[:7] == "lincat."}
     final = {cls for cls in ours if not inspect.isabstract(cls)}
     assert {registry[word] for word in registry} == final
     assert set(registry.offered) <= set(registry)
@@ -79,9 +82,10 @@ def test_every_learner_is_checked_and_every_one_has_its_case():
 
 @pytest.mark.parametrize("word", list(LEARNERS))
 def test_every_learner_comes_back_from_its_file(word, tmp_path):
-    grid = {} if word == "linear_td" else {"grid": lincat.Grid(0.0, 2.0, 4)}
-    for step_size in ("auto", 0.1, lincat.PolynomialDecay(0.1, 0.6)):
-        model = LEARNERS[word](gamma=0.5, step_size=step_size, **grid)
+    options = {} if word in ("linear_td", "lstd") else {"grid": lincat.Grid(0.0, 2.0, 4)}
+    step_sizes = [{"step_size": x} for x in ("auto", 0.1, lincat.PolynomialDecay(0.1, 0.6))]
+    for more in [{}] if issubclass(LEARNERS[word], BatchLearner) else step_sizes:
+        model = LEARNERS[word](gamma=0.5, **options, **more)
         model.partial_fit([[1.0]], [1.0], [[1.0]]).save(tmp_path / "model")
         again = lincat.load(tmp_path / "model")
         assert type(again) is type(model)
