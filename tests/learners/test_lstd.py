@@ -110,6 +110,27 @@ def test_weights_count_as_repetitions():
     np.testing.assert_allclose(weighted.psi_, repeated.psi_, rtol=1e-10)
 
 
+def test_another_gamma_costs_no_pass():
+    t = cases.stream("dense", 200, everything=False)
+    model = lincat.LSTD(gamma=0.8).fit(t)
+    before, other = model.psi_, model.solve(gamma=0.5)
+    np.testing.assert_array_equal(other.psi_, lincat.LSTD(gamma=0.5).fit(t).psi_)
+    other.partial_fit(t)
+    assert (model.n_seen_, other.n_seen_) == (200, 400)
+    np.testing.assert_array_equal(model.psi_, before)
+    given_ones = lincat.LSTD(gamma=0.8).fit(cases.stream("dense", 200))
+    np.testing.assert_allclose(given_ones.solve(gamma=0.1).psi_, given_ones.psi_)
+
+
+def test_no_rows_change_nothing():
+    t = cases.stream("dense", 50)
+    model = lincat.LSTD(gamma=0.8).partial_fit(t[:0])
+    with pytest.raises(lincat.InvalidInputError, match="a call of fit or partial_fit first"):
+        model.predict(t.phi)
+    before = model.partial_fit(t).psi_
+    np.testing.assert_array_equal(model.partial_fit(t[:0]).psi_, before)
+
+
 def test_a_ridge_draws_towards_zero():
     t = cases.stream("dense", 200)
     plain, ridged = (lincat.LSTD(gamma=0.8, ridge=x).fit(t).psi_ for x in (0.0, 1e3))

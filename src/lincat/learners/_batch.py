@@ -201,11 +201,17 @@ class BatchLearner(Parametrised, ABC):
             self.statistics_, self._sample_ = self.statistics_.copy(), self._sample_.copy()
             self._is_shared_ = False
 
-    def _sharing(self) -> Self:
-        """Return a copy that shares what was seen, until one of the two sees more."""
+    def _solved_copy(self, **changes: Any) -> Self:
+        """Return a copy with other hyper-parameters, which shares what was seen until either adds.
+
+        Those that are None stay as they are.
+        """
         self._is_shared_ = True
         other = copy.copy(self)
         other._unsolve()
+        other.set_params(**{name: value for name, value in changes.items() if value is not None})
+        other._validate()
+        other._ready()
         return other
 
     def _ready(self) -> None:

@@ -113,17 +113,15 @@ class CategoricalLSTD(BatchLearner):
         grid: Grid | str | None = None,
         intervals: int | str | None = None,
     ) -> Self:
-        """Return a copy that answers for another gamma, grid or K, from the same statistics."""
-        given = {"gamma": gamma, "grid": grid, "intervals": intervals}
-        other = self._sharing()
-        other.set_params(**{name: value for name, value in given.items() if value is not None})
+        """Return a copy that answers for another gamma, grid or K, from the same statistics.
+
+        Discounts that came with the data stay as they are. With ``intervals`` alone, a grid that
+        was given keeps its ends.
+        """
         if grid is None and intervals is not None and isinstance(self.grid, Grid):
-            other.grid = Grid(
-                self.grid.low, self.grid.high, check_integer(intervals, "intervals", low=1)
-            )
-        other._validate()
-        other._ready()
-        return other
+            K = check_integer(intervals, "intervals", low=1)
+            grid = Grid(self.grid.low, self.grid.high, K)
+        return self._solved_copy(gamma=gamma, grid=grid, intervals=intervals)
 
     def _validate(self) -> None:
         super()._validate()

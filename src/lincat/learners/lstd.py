@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, Self, final
 
 from lincat._typing import FloatArray
 from lincat.learners._batch import BatchLearner
@@ -48,6 +48,13 @@ class LSTD(BatchLearner):
     >>> model.predict([0]).round(2), model.variance([0]).round(2)
     (array([1.]), array([0.33]))
     """
+
+    def solve(self, *, gamma: float | None = None) -> Self:
+        """Return a copy that answers for another gamma, from the same statistics.
+
+        Discounts that came with the data stay as they are.
+        """
+        return self._solved_copy(gamma=gamma)
 
     def _solve(self) -> None:
         totals = self.statistics_.totals()
