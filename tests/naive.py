@@ -682,3 +682,11 @@ def influence_covariance(phi, reward, phi_next, discount, weight, grid, ends, or
         )
         S += np.outer(slow, slow) / orders
     return np.linalg.solve(A, np.linalg.solve(A, S).T).T
+
+
+def probability_interval(p, se, reach):
+    """p ± reach se in log-odds; within 2 se of 0 or 1, the interval of 2 se moved to p."""
+    inside = min(max(p, 2 * se), 1 - 2 * se)
+    odds, width = math.log(inside / (1 - inside)), reach * se / (inside * (1 - inside))
+    ends = (1 / (1 + math.exp(-odds - sign * width)) + p - inside for sign in (-1, 1))
+    return tuple(min(max(end, 0.0), 1.0) for end in ends)

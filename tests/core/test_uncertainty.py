@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import lincat
-from lincat.core.uncertainty import Uncertainty
+from lincat.core.uncertainty import Uncertainty, _probability_interval
 from tests import naive, strategies
 
 GRID = lincat.Grid(-1.0, 3.0, 16)
@@ -54,18 +54,31 @@ def test_intervals_are_those_of_the_definition(measure, argument):
 def test_bands_are_those_of_the_definition():
     dist = smooth(size=1e-3)
     se = np.sqrt(np.mean(dist.uncertainty.directions**2, axis=0))
+    t = stats.t.ppf(0.975, 16)
     low, high = dist.band()
-    np.testing.assert_allclose(high, np.clip(dist.cdf_values + stats.t.ppf(0.975, 16) * se, 0, 1))
-    np.testing.assert_allclose(low, np.clip(dist.cdf_values - stats.t.ppf(0.975, 16) * se, 0, 1))
+    for k, value in np.ndenumerate(dist.cdf_values):
+        expected = naive.probability_interval(value, se[k], t)
+        np.testing.assert_allclose((low[k], high[k]), expected, atol=1e-12)
+    clear = (dist.cdf_values > 0.2) & (dist.cdf_values < 0.8)  # where log-odds are nearly linear
+    np.testing.assert_allclose((high - dist.cdf_values)[clear], t * se[clear], rtol=0.1)
     wide = dist.band(simultaneous=True)
     assert (wide[0] <= low).all()
     assert (wide[1] >= high).all()
-    # With errors in three directions, less than three independent maxima and more than one.
+    # With errors in three directions, less than sixteen independent maxima and more than one.
     middle = np.argmin(np.abs(dist.cdf_values - 0.5), axis=1)
     rows = np.arange(3)
     reach = (wide[1] - dist.cdf_values)[rows, middle] / se[rows, middle]
-    assert (reach > stats.t.ppf(0.975, 16)).all()
+    assert (reach > t).all()
     assert (reach < stats.t.ppf(1 - 0.025 / 16, 16)).all()
+
+
+@given(st.floats(-0.1, 1.1), st.floats(0.0, 0.6), st.floats(1.0, 4.0))
+def test_bands_hold_their_estimate_and_do_not_jump(value, se, reach):
+    low, high = _probability_interval(np.array([value]), np.array([se]), reach)
+    assert 0.0 <= low[0] <= np.clip(value, 0.0, 1.0) + 1e-11
+    assert np.clip(value, 0.0, 1.0) - 1e-11 <= high[0] <= 1.0
+    near = _probability_interval(np.array([value + 1e-9]), np.array([se]), reach)
+    np.testing.assert_allclose(near, (low, high), atol=1e-6)
 
 
 @pytest.mark.parametrize(("measure", "argument"), MEASURES)

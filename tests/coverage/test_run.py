@@ -28,6 +28,9 @@ def test_the_small_version_runs_and_what_is_there_is_not_run_again(tmp_path, cap
     assert all(name in text for name in CASES)
     main(arguments)
     assert capsys.readouterr().err == ""
+    more = ["--cases", "paper", "--kinds", "walk", *arguments[2:], "--runs", "4"]
+    main(more)
+    assert capsys.readouterr().err.startswith("1/1 paper, walk, 2,000 rows: CDF values")
 
 
 @pytest.mark.parametrize("name", ["paper", "hidden regime"])

@@ -4,7 +4,8 @@ The errors that CDF values may have come as nu directions E_j, (n, K) each, all 
 error itself. Three kinds of figure follow from them:
 
 - linear ones (mean, P(G < c)): the root of the mean of h(E_j)² is a standard error, Student with nu
-  degrees of freedom; variance and exponential moments likewise, by their derivative;
+  degrees of freedom; variance and exponential moments likewise, by their derivative. Probabilities
+  take it on the scale of log-odds, as those near 0 or 1 err by factors rather than by amounts;
 - kinked ones (quantiles, CVaR): draws E = Σ_j g_j E_j/(√nu chi), and h(F) ± the quantile of
   |h(F + E) − h(F)|, both made monotone the same way. Symmetric, since percentiles of h(F + E)
   themselves hold too rarely where a kink is near;
@@ -18,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import expit, logit, stdtrit
 
 from lincat._arguments import check_choice, check_levels, check_number, fail
 from lincat._typing import BoolArray, FloatArray
@@ -36,6 +37,7 @@ MEASURES = ("mean", "variance", "std", *_WITH_ARGUMENT)
 
 _DRAWS = 1000
 _BEYOND = 50  # draws, on average, that lie outside of an interval
+_CLEAR = 2.0  # standard errors that tell a probability from 0 or 1
 _INNER = 1e-3  # CDF values nearer to 0 or 1 are left out of simultaneous bands
 
 
@@ -125,8 +127,23 @@ def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> In
                 scaled = uncertainty.directions[:, i, chosen] / one[chosen]
                 largest = np.abs(coefficients @ scaled).max(axis=1)
                 reach[i] = max(reach[i], np.quantile(largest, uncertainty.confidence))
-    margin = np.where(uncertainty.unknown[:, None], np.inf, reach[:, None] * se)
-    return np.clip(cdf - margin, 0.0, 1.0), np.clip(cdf + margin, 0.0, 1.0)
+    low, high = _probability_interval(cdf, se, reach[:, None])
+    unknown = uncertainty.unknown[:, None]
+    return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
+
+
+def _probability_interval(p: FloatArray, se: FloatArray, reach: FloatArray | float) -> Interval:
+    """±reach standard errors about probabilities, on the scale of log(p/(1 − p)).
+
+    Where p is not known to be above 0, or below 1, by twice its standard error, the interval is the
+    one that would be right there, moved: log-odds of nothing are no scale.
+    """
+    least = np.clip(_CLEAR * se, 1e-12, 0.5)
+    inside = np.clip(p, least, 1.0 - least)
+    width = reach * se / (inside * (1.0 - inside))
+    ends = (expit(logit(inside) + sign * width) + p - inside for sign in (-1.0, 1.0))
+    low, high = (np.clip(end, 0.0, 1.0) for end in ends)
+    return low, high
 
 
 def _around(uncertainty: Uncertainty, centre: FloatArray, errors: FloatArray) -> Interval:
@@ -163,9 +180,9 @@ def _below(cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, threshold: flo
     k, weight = int(cells[0]), weights[:, 0]
     centre = risk.interpolated_cdf(cdf, grid, np.array([threshold]), strict=True)[:, 0]
     padded = np.pad(uncertainty.directions, ((0, 0), (0, 0), (1, 1)))
-    return _around(
-        uncertainty, centre, (1.0 - weight) * padded[..., k] + weight * padded[..., k + 1]
-    )
+    errors = (1.0 - weight) * padded[..., k] + weight * padded[..., k + 1]
+    se = np.sqrt(np.mean(errors**2, axis=0))
+    return _probability_interval(centre, se, uncertainty.student())
 
 
 def _entropic(cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, aversion: float) -> Interval:

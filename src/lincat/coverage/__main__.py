@@ -9,7 +9,7 @@ from pathlib import Path
 from lincat._files import write_atomically
 from lincat.coverage.cases import CASES
 from lincat.coverage.document import as_document, misses
-from lincat.coverage.run import cells_of, read_rows, run
+from lincat.coverage.run import cells_of, missing_from, read_rows, run
 from lincat.coverage.settings import KINDS, SIZES, Settings
 
 
@@ -35,7 +35,7 @@ def main(argv: list[str] | None = None) -> None:
         tuple(options.cases), tuple(options.kinds), tuple(options.sizes), options.runs
     )
     cells = cells_of(settings)
-    missing = sum(not cell.file(options.out).exists() for cell in cells)
+    missing = len(missing_from(cells, options.out))
     for done, row in enumerate(run(cells, options.out, processes=options.processes), start=1):
         found = ", ".join(f"{c.figure} {c.coverage:.3f}" for c in row.counted)
         missed = misses(row)

@@ -35,7 +35,7 @@ def as_document(rows: Sequence[Row], settings: Settings) -> str:
     table = [{"process": c.name, "gamma": f"{c.gamma:g}", "what": c.note} for c in cases]
     late = [row for row in rows if row.rows >= _BARS.rows]
     missed = sum(len(misses(row)) for row in late)
-    parts = [_INTRO, f"{settings.runs} logs a cell.\n", "## Processes\n", as_markdown(table)]
+    parts = [_INTRO, "## Processes\n", as_markdown(table)]
     if late:
         parts.append(
             f"## Summary\n\n{len(late) * len(FIGURES) - missed} of {len(late) * len(FIGURES)} "
@@ -78,4 +78,5 @@ def _line(row: Row) -> dict[str, Any]:
             f"**{text}**" if found.figure in missed else text
         )
     line["cautions"] = f"{row.cautions:.0%}"
+    line["logs"] = row.runs
     return line

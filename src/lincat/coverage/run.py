@@ -1,8 +1,8 @@
 """Counting how often intervals hold, cell by cell: a folder that fills up with rows.
 
-    <case>-<kind>-<transitions>-<runs>.json     written whole or not at all
+    <case>-<kind>-<transitions>.json     written whole or not at all
 
-What is there is not done again.
+What is there is not done again, unless more runs are asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ from lincat.coverage.settings import CONFIDENCE, KINDS, Settings
 from lincat.data.transitions import Transitions
 from lincat.learners.categorical_lstd import CategoricalLSTD
 
-__all__ = ["FIGURES", "Cell", "Counted", "Row", "cells_of", "read_rows", "run", "run_cell"]
+__all__ = [
+    "FIGURES",
+    "Cell",
+    "Counted",
+    "Row",
+    "cells_of",
+    "missing_from",
+    "read_rows",
+    "run",
+    "run_cell",
+]
 
 _INNER = 1e-3  # CDF values nearer to 0 or 1 are left out: nothing is uncertain there
 _LEVEL, _AVERSION = 0.05, 0.2
@@ -90,7 +100,7 @@ class Cell:
 
     def file(self, folder: Path) -> Path:
         """Where its row is kept."""
-        return folder / f"{self.case.replace(' ', '_')}-{self.kind}-{self.rows}-{self.runs}.json"
+        return folder / f"{self.case.replace(' ', '_')}-{self.kind}-{self.rows}.json"
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,7 @@ def cells_of(settings: Settings) -> list[Cell]:
 
 def run(cells: Sequence[Cell], folder: Path, *, processes: int = 1) -> Iterator[Row]:
     """Run the cells that are missing, in processes of their own if there are several."""
-    missing = [cell for cell in cells if not cell.file(folder).exists()]
+    missing = missing_from(cells, folder)
     if processes == 1:
         for cell in missing:
             yield _keep(cell, run_cell(cell), folder)
@@ -126,6 +136,12 @@ def run(cells: Sequence[Cell], folder: Path, *, processes: int = 1) -> Iterator[
         waiting = {pool.submit(run_cell, cell): cell for cell in missing}
         for done in as_completed(waiting):
             yield _keep(waiting[done], done.result(), folder)
+
+
+def missing_from(cells: Sequence[Cell], folder: Path) -> list[Cell]:
+    """Return the cells that are not done, or not with as many runs."""
+    done = {(row.case, row.kind, row.rows): row.runs for row in read_rows(cells, folder)}
+    return [c for c in cells if done.get((c.case, c.kind, c.rows), 0) < c.runs]
 
 
 def read_rows(cells: Sequence[Cell], folder: Path) -> list[Row]:

@@ -30,9 +30,9 @@ _TOO_SHORT = 1_000
 # Correlation of the scores of successive blocks that counts, and times its noise, 1/√blocks.
 _CORRELATED, _DEPENDENT = (0.1, 1.5), (0.3, 3.0)
 _DRIFT = 16.0  # the 0.1 % quantile of F with 1 and 15 degrees of freedom
-# Residual of the solutions: it puts standard errors off by less than half a per cent, and GMRES
-# takes a fifth of the products that Theta takes.
-_TOLERANCE = 1e-2
+# Residual of the solutions: it puts standard errors off by less than one per cent, and GMRES takes
+# a sixth of the products that Theta takes.
+_TOLERANCE = 0.05
 
 #: What the words of :attr:`Ensemble.cautions` mean.
 CAUTIONS = {
@@ -121,7 +121,7 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     True
     """
     blocks, count = statistics.n_blocks, statistics.count
-    # Without factors every solution costs about as much as a fifth of Theta's.
+    # Without factors every solution costs about a sixth of Theta's.
     most = min(32 if count >= _LONG and solution.has_factors else 16, blocks // 2)
     if most < 2:
         raise fail(
