@@ -116,7 +116,7 @@ def _cautions(
     if isinstance(learner, CategoricalLearner):
         step = _step(learner, config)
     else:
-        coarse = _coarse(model)
+        coarse = _coarse(model, config)
     found = [
         Caution("off_grid", _clipped(learner)),
         Caution("large_step", step),
@@ -168,11 +168,13 @@ def _grid_notes(model: Model) -> list[str]:
     ]
 
 
-def _coarse(model: Model) -> str:
-    """A given grid is kept, and judged."""
+def _coarse(model: Model, config: EvaluationConfig) -> str:
+    """A given grid is kept, and judged; of one that was chosen the verdict speaks."""
+    if config.low is None and config.intervals is None:
+        return ""
     learner = model.learner
     grid, wider = learner.grid_, widening_of(model)
-    few = grid.intervals * (1.0 - learner.gamma) < 1.0
+    few = 0.0 < grid.intervals * (1.0 - learner.gamma) < 1.0
     if wider <= _WIDER and not few:
         return ""
     return (
