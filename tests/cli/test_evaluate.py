@@ -18,7 +18,6 @@ FILES = [
     "checkpoints",
     "config.toml",
     "features.safetensors",
-    "metrics.jsonl",
     "model.safetensors",
     "report.html",
     "result.json",
@@ -35,12 +34,12 @@ def evaluate(*arguments, **options):
 
 
 def test_a_process_of_its_own_ends_with_the_sentence_and_the_page(here):
-    ended = lincat_process("evaluate", "frozen_lake", "--steps", "3000", "--validate", "1")
+    ended = lincat_process("evaluate", "frozen_lake", "--steps", "100000")
     assert ended.returncode == 0
     lines = ended.stdout.strip().splitlines()
     assert lines[-1] == "Report: runs/frozen_lake/report.html"
     assert any(line.startswith("From the start state the mean return is") for line in lines)
-    assert any(line.startswith("Checked against the exact answer") for line in lines)
+    assert any(line.startswith("The figures agree with the exact answer") for line in lines)
     assert "Traceback" not in ended.stderr
     assert sorted(p.name for p in (here / "runs" / "frozen_lake").iterdir()) == FILES
 
@@ -95,8 +94,9 @@ def test_without_a_source_the_example_runs_and_flags_win(here):
 
 def test_progress_is_shown_on_a_terminal_and_nowhere_else(here):
     terminal, stderr = pty.openpty()
+    arguments = ["uniform_coin", "--steps", "200000", "--learner", "linear_ctd"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "lincat", "evaluate", "uniform_coin", "--steps", "200000"],
+        [sys.executable, "-m", "lincat", "evaluate", *arguments],
         stdout=subprocess.PIPE,
         stderr=stderr,
         text=True,
@@ -162,7 +162,8 @@ def test_files_and_standard_input_of_every_format(here, form):
     else:
         with pa.ipc.new_stream(file, table.schema) as writer:
             writer.write_table(table)
-    options = ["--column", "reward=cash", "--gamma", 0.5, "--json"]
+    options = ["--column", "reward=cash", "--gamma", 0.5, "--validate", 0, "--json"]
+    options += ["--learner", "linear_ctd"]  # what auto is for standard input
     by_name = evaluate(file.name, *options, "--out", "by-name")
     assert by_name.code == 0, by_name.err
     assert json.loads(by_name.out)["transitions"] == rows - 1
@@ -179,6 +180,10 @@ def test_standard_input_of_a_real_pipe(here):
     ended = lincat_process("evaluate", "-", "--format", "csv", "--gamma", "0.5", input=text)
     assert ended.returncode == 0, ended.stderr
     assert "Report: runs/stdin/report.html" in ended.stdout
+    run = lincat.read_run("runs/stdin")
+    assert run.answer.learner == "LinearCTD"
+    assert run.trusted is None
+    assert "Not checked. --validate N has the figures checked" in ended.stdout
 
 
 # ------------------------------------------------------------------------------------- settings
@@ -269,3 +274,81 @@ def test_how_many_states_to_show_and_what_that_was_called(here, option):
     assert len(run.names) == 1 + 3
     assert "--states" not in evaluate("--help").out
     assert "--show" in evaluate("--help").out
+
+
+# -------------------------------------------------------------------------------------- verdict
+
+
+def test_a_verdict_that_passed_stands_under_the_headline(here):
+    ended = evaluate("frozen_lake", "--steps", 100_000, "--out", "run", "--require", "--json")
+    assert ended.code == 0
+    summary = json.loads(ended.out)
+    assert summary["trusted"] is True
+    assert summary["verdict"] == "The figures agree with the exact answer for 11 states."
+    assert {"code", "passed", "value", "limit", "text"} == set(summary["checks"][0])
+    assert summary["summary"][0].startswith("From the start state the mean return is")
+    page = page_text(here / "run" / "report.html")
+    assert "The figures agree with the exact answer" in page
+    n = len(summary["checks"])
+    assert f"<summary>What was checked: {n} of {n} passed</summary>" in page
+
+
+def test_a_verdict_that_failed_withholds_the_headline(here):
+    few = ["frozen_lake", "--steps", 300, "--below", 0.5]
+    ended = evaluate(*few, "--out", "run")
+    assert ended.code == 0
+    said = ended.out.splitlines()
+    assert any(line.startswith("Not to be trusted: ") for line in said)
+    assert not any(line.startswith(("From the start", "The chance to end")) for line in said)
+    page = page_text(here / "run" / "report.html")
+    assert '<p class="lead failed">Not to be trusted: ' in page
+    assert "From the start state the mean" not in page
+    assert '<details class="checks" open>' in page
+    required = evaluate(*few, "--out", "required", "--require", "--json")
+    assert required.code == 4
+    summary = json.loads(required.out)
+    assert summary["trusted"] is False
+    assert summary["summary"][0] == summary["verdict"]
+    assert not all(check["passed"] for check in summary["checks"])
+    assert sorted(p.name for p in (here / "required").iterdir()) == FILES
+    longer = lincat_here("resume", "required", "--steps", 400, "--require")
+    assert longer.code == 4
+    assert lincat_here("resume", "required", "--steps", 100_000, "--require").code == 0
+
+
+def test_a_run_that_was_not_checked_says_how_to_have_it_checked(here):
+    options = ["frozen_lake", "--steps", 100_000, "--validate", 0, "--out", "run"]
+    ended = evaluate(*options, "--require", "--json")
+    assert ended.code == 0
+    summary = json.loads(ended.out)
+    assert summary["trusted"] is None
+    assert summary["summary"][-1].startswith("Not checked.")
+    assert "--validate N has the figures checked" in summary["summary"][-1]
+    assert "<code>--validate</code> N" in page_text(here / "run" / "report.html")
+
+
+def test_nothing_is_said_of_a_threshold_outside_of_a_grid_that_lost_mass(here):
+    options = ["--learner", "linear_ctd", "--low", 0.8, "--high", 1.2, "--below", 0.5]
+    ended = evaluate("uniform_coin", "--steps", 3000, "--validate", 0, *options, "--json")
+    summary = json.loads(ended.out)
+    assert "The chance to end below 0.5" in summary["summary"][1]
+    assert summary["summary"][1].endswith(
+        "is not known: that is outside the grid, which lost mass at its ends."
+    )
+    assert summary["states"][0]["P(G<0.5)"] is None
+
+
+def test_no_discount_where_episodes_end(here):
+    rng = np.random.default_rng(0)
+    lines = ["episode,state,reward"]
+    for episode in range(3000):
+        for step in range(3):
+            lines.append(f"{episode},s{step},{rng.integers(2)}")
+    (here / "log.csv").write_text("\n".join(lines) + "\n")
+    ended = evaluate("log.csv", "--gamma", 1, "--json", "--out", "run")
+    assert ended.code == 0, ended.err
+    summary = json.loads(ended.out)
+    (start,) = [row for row in summary["states"] if row["state"] == "start"]
+    assert start["mean"] == pytest.approx(1.5, abs=0.05)
+    assert start["std"] == pytest.approx(np.sqrt(0.75), rel=0.05)
+    assert summary["trusted"] is True

@@ -74,7 +74,9 @@ def learned(folder):
     ("kind", "options"),
     [
         ("names", ["--n-step", 3, "--batch-size", 7, "--validate", 200]),
+        ("names", ["--n-step", 3, "--batch-size", 7, "--learner", "linear_ctd"]),
         ("process", ["--steps", 6000]),
+        ("process", ["--steps", 6000, "--learner", "linear_ctd"]),
     ],
 )
 def test_killed_for_good_and_resumed_is_the_same_to_the_bit(here, kind, options):
@@ -195,8 +197,15 @@ def test_steps_make_it_longer_and_the_same_as_if_it_had_been_so_at_once(finished
     assert lincat_here("evaluate", "frozen_lake", "--steps", 9000, "--out", "whole").code == 0
     assert learned(finished) == learned(here / "whole")
     assert (finished / "config.toml").read_text() == (here / "whole" / "config.toml").read_text()
+
+
+def test_curves_continue_where_they_were(here):
+    options = ["--learner", "linear_ctd", "--steps", 3000, "--out", "run"]
+    assert lincat_here("evaluate", "frozen_lake", *options).code == 0
+    assert resume("run", "--steps", 9000).code == 0
     rows = [*lincat.read_run("run").answer.curves.transitions]
     assert rows == sorted(set(rows))
+    assert rows[-1] == 9000
 
 
 def test_a_longer_run_that_is_killed_is_resumed_without_steps(finished, here, monkeypatch):
@@ -234,7 +243,7 @@ def test_an_interrupted_run_is_not_made_shorter(here, monkeypatch):
 
 def test_more_steps_than_a_file_has_are_all_there_are(here):
     write_points(here / "log.parquet", rows=1000)
-    options = ["--gamma", 0.5, "--features", "scaling"]
+    options = ["--gamma", 0.5, "--features", "scaling", "--validate", 0]
     assert (
         lincat_here("evaluate", "log.parquet", *options, "--steps", 400, "--out", "run").code == 0
     )

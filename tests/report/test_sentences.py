@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
+from lincat.inference.answer import Verdict
 from lincat.report.numbers import show_given, show_number, show_share, visible_range
 from lincat.report.sentences import (
     comparison_sentence,
@@ -104,10 +105,41 @@ def test_trust_names_what_it_was_checked_against():
     assert text.endswith(", so these are too narrow.")
     assert "too wide" in trust_sentence(checked(0.99), width=1.0)
     assert trust_sentence(None, width=1.0, confidence=0.9) == (
-        "These figures were not checked against fresh returns; --validate does that. "
+        "Not checked. --validate N has the figures checked against N returns. "
         "Bands show sampling error at 90 %, not that of features or grid."
     )
-    assert "not checked" in trust_sentence(None, width=1.0)
+
+
+def verdict(trusted):
+    return Verdict(trusted=trusted, sentence="The verdict.")
+
+
+def test_the_verdict_says_so_before_the_numbers():
+    found = checked(0.8)
+    passed = trust_sentence(found, verdict(True), width=1.0)
+    assert passed == "The verdict: 80 % intervals held 80 % of them."
+    failed = trust_sentence(found, verdict(False), width=1.0)
+    assert failed.startswith("Checked against 400 returns: ")
+    assert "as they were learned" in trust_sentence(None, verdict(False), width=1.0)
+    assert trust_sentence(None, verdict(None), width=1.0).startswith("The verdict. --validate N")
+
+
+def test_a_threshold_outside_of_a_grid_that_lost_mass():
+    dist = distribution([0.5, 0.5])
+    low, high = dist.grid.low, dist.grid.high
+    for outside in (low - 1.0, low, high + 0.1):
+        assert "is not known" in threshold_sentence(dist, outside, lost=True)
+        assert "is not known" not in threshold_sentence(dist, outside)
+    assert "is not known" not in threshold_sentence(dist, high, lost=True)
+
+
+def test_runs_that_failed_are_not_ranked():
+    good, bad = distribution([0, 0, 0.5, 0.5]), distribution([0.5, 0.5, 0, 0])
+    text = comparison_sentence(["a", "b", "c"], [bad, bad, good], "start", failed=["c"])
+    assert "run a has the highest mean return" in text
+    assert text.endswith("The figures of run c are not to be trusted, and not ranked.")
+    text = comparison_sentence(["a", "b", "c"], [bad, bad, good], "start", failed=["a", "b"])
+    assert text == "No run is ranked: the figures of runs a and b are not to be trusted."
 
 
 def test_trust_in_an_exact_answer_is_a_distance():

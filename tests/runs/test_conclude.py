@@ -1,7 +1,5 @@
 """What a run says at its end, and what it warns of."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from tests.runs.logs import run_whole, write_names, write_points
 
 
 def result_with(tmp_path, source="frozen_lake", **options):
-    options = {"steps": 4000, "intervals": 20, **options}
+    options = {"steps": 4000, "intervals": 20, "validate": 0, **options}
     return run_whole(tmp_path / "run", EvaluationConfig(source=[source], **options)).answer
 
 
@@ -19,25 +17,32 @@ def about(result, word):
     return [caution.text for caution in result.warnings if word in caution.text]
 
 
-def test_mass_off_the_grid_is_told_with_a_remedy_that_helps(tmp_path):
+@pytest.mark.parametrize("learner", ["auto", "linear_ctd"])
+def test_mass_off_the_grid_is_told_with_a_remedy_that_helps(tmp_path, learner):
     file = write_points(tmp_path / "log.parquet")
-    options = {"gamma": 0.8, "features": "scaling", "steps": None}
+    options = {"gamma": 0.8, "features": "scaling", "steps": None, "learner": learner}
     narrow = result_with(tmp_path / "a", file, low=-0.5, high=0.5, **options)
     (text,) = about(narrow, "of the mass")
     assert "below the grid [-0.5, 0.5]" in text
-    low, high = json.loads(text.split("would fit ")[1].split(" (--low")[0])
-    wide = result_with(tmp_path / "b", file, low=low, high=high, **options)
+    assert "without --low and --high" in text
+    wide = result_with(tmp_path / "b", file, **options)
     assert about(wide, "of the mass") == []
 
 
+def test_a_given_grid_that_is_too_coarse_is_told_with_the_numbers(tmp_path):
+    (text,) = about(result_with(tmp_path / "a", intervals=3, gamma=0.9), "too large")
+    assert "with 3 intervals makes standard deviations" in text
+    assert "K (1 − gamma) = 0.3 is below 1" in text
+    assert about(result_with(tmp_path / "b", intervals=None, gamma=0.9), "too large") == []
+
+
 def test_a_large_step_size_is_told(tmp_path):
-    assert len(about(result_with(tmp_path / "a", step_size=1.2), "step size")) == 1
-    assert about(result_with(tmp_path / "b", step_size=0.01), "step size") == []
-    assert about(result_with(tmp_path / "c", step_size="auto"), "step size") == []
+    def told(folder, step_size):
+        result = result_with(tmp_path / folder, step_size=step_size, learner="linear_ctd")
+        return len(about(result, "step size"))
 
-
-def test_an_integer_step_size_is_a_step_size_too(tmp_path):
-    assert len(about(result_with(tmp_path, step_size=1), "step size")) == 1
+    assert [told("a", 1.2), told("b", 0.01), told("c", "auto")] == [1, 0, 0]
+    assert told("d", 1) == 1  # an integer is a step size too
 
 
 def test_features_that_never_fire_are_counted(tmp_path):
@@ -65,7 +70,7 @@ def test_a_run_without_anything_wrong_has_no_warnings(tmp_path):
 
 
 def test_bands_hold_the_distribution(tmp_path):
-    result = result_with(tmp_path, "uniform_coin", steps=30_000)
+    result = result_with(tmp_path, "uniform_coin", steps=30_000, learner="linear_ctd")
     low, high = np.array(result.bands.low), np.array(result.bands.high)
     cdf = np.array(result.cdf)
     assert low.shape == high.shape == cdf.shape
@@ -74,14 +79,16 @@ def test_bands_hold_the_distribution(tmp_path):
     assert result.bands.confidence == 0.95
 
 
-@pytest.mark.parametrize("options", [{"averaging": "none"}, {"learner": "softmax_ctd"}])
+@pytest.mark.parametrize(
+    "options", [{"learner": "linear_ctd", "averaging": "none"}, {"learner": "softmax_ctd"}]
+)
 def test_no_bands_where_there_are_none(tmp_path, options):
     assert result_with(tmp_path, **options).bands is None
 
 
 def test_no_bands_after_a_handful_of_steps(tmp_path):
     file = write_names(tmp_path / "log.csv", rows=100)
-    result = result_with(tmp_path, file, gamma=0.5, steps=3)
+    result = result_with(tmp_path, file, gamma=0.5, steps=3, learner="linear_ctd")
     assert result.bands is None
     assert result.transitions == 3
     assert np.isfinite(result.cdf).all()

@@ -92,7 +92,7 @@ def test_every_field_has_a_default_but_the_source():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"gamma": 1.0}, "place, gamma: expected float < 1.0, got 1.0"),
+        ({"gamma": 1.1}, "place, gamma: expected float <= 1.0, got 1.1"),
         ({"gamma": -0.1}, "place, gamma: expected float >= 0.0, got -0.1"),
         ({"gamma": math.nan}, "place, gamma: expected float >= 0.0, got nan"),
         ({"gamma": "high"}, "place, gamma: expected float | null, got str"),
@@ -110,7 +110,7 @@ def test_every_field_has_a_default_but_the_source():
         ({"level": 0.0}, "place, level"),
         ({"level": 1.0}, "place, level"),
         ({"level": math.nan}, "place, level"),
-        ({"learner": "dqn"}, "place, learner: expected one of 'linear_ctd', 'linear_pmf'"),
+        ({"learner": "dqn"}, "place, learner: expected one of 'auto', 'lstd', 'linear_ctd'"),
         ({"averaging": "some"}, "place, averaging: expected one of 'tail', 'full', 'none'"),
         ({"dtype": "float16"}, "place, dtype: expected one of 'float64', 'float32'"),
         ({"format": "xml"}, "place, format: expected one of 'parquet', 'csv', 'jsonl', 'arrow'"),

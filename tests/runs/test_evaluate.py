@@ -37,7 +37,7 @@ def test_it_refuses_to_overwrite_unless_forced(tmp_path):
         ("gym:CartPole-v1", {"policy": "nope"}),
         ("frozen_lake", {"features": "nope"}),
         ("frozen_lake", {"features": "tiles", "feature_options": {"colour": 1}}),
-        ("frozen_lake", {"gamma": 1.0}),
+        ("paper", {"gamma": 1.0}),
         ("frozen_lake", {"colour": 1}),
         ("{log}", {"validate": 10_000}),
         ("{log}", {"columns": {"reward": "cash"}}),

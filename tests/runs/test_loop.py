@@ -49,24 +49,34 @@ def readers():
 # ------------------------------------------------------------------------------ what it writes
 
 
-def test_a_finished_run_holds_all_its_files(tmp_path):
-    folder = run_whole(tmp_path / "run", a_config(tmp_path, "points", validate=200))
-    assert sorted(p.name for p in folder.path.iterdir()) == [
-        "checkpoints",
-        "config.toml",
-        "features.safetensors",
-        "metrics.jsonl",
-        "model.safetensors",
-        "result.json",
-        "states.json",
-        "versions.json",
-    ]
+ALWAYS = {
+    "checkpoints",
+    "config.toml",
+    "features.safetensors",
+    "model.safetensors",
+    "result.json",
+    "states.json",
+    "versions.json",
+}
+
+
+@pytest.mark.parametrize(
+    ("learner", "name", "more"),
+    [
+        ("auto", "CategoricalLSTD", {"potential.safetensors", "potential_features.safetensors"}),
+        ("linear_ctd", "LinearCTD", {"metrics.jsonl"}),
+    ],
+)
+def test_a_finished_run_holds_all_its_files(tmp_path, learner, name, more):
+    config = a_config(tmp_path, "points", validate=200, learner=learner)
+    folder = run_whole(tmp_path / "run", config)
+    assert {p.name for p in folder.path.iterdir()} == ALWAYS | more
     result = folder.answer
     json.loads(folder.result_file.read_text(), parse_constant=pytest.fail)
     assert result.complete is True
     assert result.gamma == 0.8
-    assert result.learner == "LinearCTD"
-    assert result.returns.cdf_values.shape == (len(result.state_names), 20)
+    assert result.learner == name
+    assert result.returns.cdf_values.shape == (len(result.state_names), result.grid.intervals)
     assert lincat.load(folder.model_file).n_seen_ == result.transitions
     assert lincat.load_features(folder.features_file).describe() == result.features
     assert not list(folder.path.rglob(".*"))  # no drafts left
@@ -75,7 +85,7 @@ def test_a_finished_run_holds_all_its_files(tmp_path):
 
 def test_rows_of_the_curves_go_up(tmp_path, monkeypatch):
     in_small_batches(monkeypatch, rows=100)
-    folder = run_whole(tmp_path / "run", a_config(tmp_path, "frozen_lake"))
+    folder = run_whole(tmp_path / "run", a_config(tmp_path, "frozen_lake", learner="linear_ctd"))
     rows = folder.metrics()
     for key in ("transitions", "seconds"):
         values = [getattr(row, key) for row in rows]
@@ -113,9 +123,10 @@ def test_two_checkpoints_are_kept_while_it_runs(tmp_path, monkeypatch):
     assert folder.last_checkpoint().name == f"{4000:012d}"
 
 
+@pytest.mark.parametrize("learner", ["auto", "linear_ctd"])
 @pytest.mark.parametrize("kind", ["paper", "frozen_lake", "names", "points"])
-def test_its_own_settings_run_it_again_to_the_bit(tmp_path, kind):
-    config = a_config(tmp_path, kind, batch_size=3, seed=5)
+def test_its_own_settings_run_it_again_to_the_bit(tmp_path, kind, learner):
+    config = a_config(tmp_path, kind, batch_size=3, seed=5, learner=learner)
     first = run_whole(tmp_path / "first", config)
     again = run_whole(tmp_path / "again", read_config(first.config_file))
     assert learned(again) == learned(first)
@@ -131,13 +142,27 @@ def test_its_own_settings_run_it_again_to_the_bit(tmp_path, kind):
     ("kind", "options"),
     [
         ("paper", {}),
-        ("frozen_lake", {"validate": 1, "averaging": "full"}),
-        ("frozen_lake", {"sampling": "generative", "dtype": "float32", "batch_size": 7}),
+        ("paper", {"learner": "linear_ctd"}),
+        ("frozen_lake", {"validate": 1}),
+        ("frozen_lake", {"learner": "linear_ctd", "averaging": "full"}),
+        (
+            "frozen_lake",
+            {
+                "learner": "linear_ctd",
+                "sampling": "generative",
+                "dtype": "float32",
+                "batch_size": 7,
+            },
+        ),
+        ("points", {}),
         ("points", {"validate": 300, "features": "fourier", "feature_options": {"order": 2}}),
+        ("points", {"n_step": 3}),
         ("points", {"n_step": 3, "batch_size": 7, "learner": "linear_pmf"}),
         ("names", {"validate": 300, "n_step": 3, "batch_size": 7, "feature_options": {}}),
+        ("names", {"n_step": 3, "batch_size": 7, "learner": "linear_ctd"}),
         ("names", {"learner": "softmax_ctd", "averaging": "none"}),
         ("transitions", {"validate": 300, "n_step": 3, "batch_size": 7}),
+        ("transitions", {"n_step": 3, "batch_size": 7, "learner": "linear_ctd"}),
         ("transitions", {"steps": 3000, "learner": "unnormalised_ctd"}),
     ],
 )
@@ -160,9 +185,10 @@ def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, 
     assert transitions == sorted(set(transitions))
 
 
-def test_killed_again_and_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("learner", ["auto", "linear_ctd"])
+def test_killed_again_and_again(tmp_path, monkeypatch, learner):
     in_small_batches(monkeypatch, rows=333)
-    config = a_config(tmp_path, "names", validate=100, n_step=2, batch_size=4)
+    config = a_config(tmp_path, "names", validate=100, n_step=2, batch_size=4, learner=learner)
     whole = run_whole(tmp_path / "whole", config)
     folder = RunFolder.create(tmp_path / "killed", config)
     times = 0
@@ -175,10 +201,12 @@ def test_killed_again_and_again(tmp_path, monkeypatch):
     assert learned(folder) == learned(whole)
 
 
-@pytest.mark.parametrize("kind", ["names", "paper"])
-def test_killed_at_any_write_it_is_the_same_to_the_bit(tmp_path, monkeypatch, kind):
+@pytest.mark.parametrize(
+    ("kind", "learner"), [("names", "linear_ctd"), ("points", "auto"), ("paper", "auto")]
+)
+def test_killed_at_any_write_it_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, learner):
     in_small_batches(monkeypatch, rows=1500)
-    config = a_config(tmp_path, kind)
+    config = a_config(tmp_path, kind, learner=learner)
     whole = run_whole(tmp_path / "whole", config)
     replace, calls = os.replace, 0
 
@@ -210,7 +238,7 @@ def test_killed_at_any_write_it_is_the_same_to_the_bit(tmp_path, monkeypatch, ki
 
 def test_killed_before_the_first_checkpoint_it_starts_afresh(tmp_path, monkeypatch):
     in_small_batches(monkeypatch, seconds=1e9)
-    config = a_config(tmp_path, "names")
+    config = a_config(tmp_path, "names", learner="linear_ctd")
     whole = run_whole(tmp_path / "whole", config)
     folder = RunFolder.create(tmp_path / "killed", config)
     with pytest.raises(KilledError):
@@ -258,7 +286,8 @@ def test_stopped_at_once_it_still_has_something_to_say(tmp_path, monkeypatch):
 
 def test_an_error_leaves_no_thread_behind(tmp_path, monkeypatch):
     in_small_batches(monkeypatch, rows=50)
-    folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "frozen_lake", step_size=50.0))
+    config = a_config(tmp_path, "frozen_lake", learner="linear_ctd", step_size=50.0)
+    folder = RunFolder.create(tmp_path / "run", config)
     with pytest.raises(lincat.DivergenceError) as caught:
         finish(folder)
     assert readers() == []
@@ -306,7 +335,15 @@ def watched(seen, function):
 
 
 def test_the_learner_gets_what_it_would_get_by_hand(tmp_path):
-    config = a_config(tmp_path, "points", features="scaling", low=-5.0, high=5.0, batch_size=5)
+    config = a_config(
+        *(tmp_path, "points"),
+        learner="linear_ctd",
+        features="scaling",
+        low=-5.0,
+        high=5.0,
+        batch_size=5,
+        validate=0,
+    )
     folder = run_whole(tmp_path / "run", config)
     steps = joined(list(open_source(config).source.batches()))
     features = lincat.Scaling().fit(steps.observation[:700])
@@ -324,7 +361,7 @@ def test_the_learner_gets_what_it_would_get_by_hand(tmp_path):
 
 
 def test_a_batch_larger_than_all_there_is_is_one_update(tmp_path):
-    config = a_config(tmp_path, "paper", batch_size=10**15)
+    config = a_config(tmp_path, "paper", batch_size=10**15, learner="linear_ctd")
     folder = run_whole(tmp_path / "run", config)
     model = lincat.load(folder.model_file)
     assert (model.n_seen_, model.n_updates_) == (4000, 1)
@@ -335,7 +372,7 @@ def test_steps_beyond_the_limit_are_not_even_read(tmp_path, monkeypatch):
     file = tmp_path / "log.csv"
     good = "".join(f"{i % 3},1\n" for i in range(500))
     file.write_text("state,reward\n" + good + "1,NaN\n")
-    config = EvaluationConfig(source=[str(file)], gamma=0.5, steps=150, warm_up=50)
+    config = EvaluationConfig(source=[str(file)], gamma=0.5, steps=150, warm_up=50, validate=0)
     folder = run_whole(tmp_path / "run", config)
     assert folder.answer.transitions == 150
 
@@ -353,5 +390,9 @@ def test_features_chosen_are_explained_once(tmp_path, monkeypatch):
         run_until(folder, 1000)
     finish(folder)
     notes = folder.answer.notes
-    assert len(notes) == len(set(notes)) == 2
-    assert notes[0].startswith("Features chosen: 2 numbers per observation")
+    assert len(notes) == len(set(notes))
+    held, features, learner, grid = notes
+    assert held.startswith("The last 421 of 4,000 rows are held out")
+    assert features.startswith("Distributions about a potential V")
+    assert learner == "Learner: the batch solution (CategoricalLSTD), from sums."
+    assert grid.startswith("Grid: [")

@@ -27,7 +27,7 @@ def test_enough_is_held_out_for_all_returns_to_be_known(tmp_path, gamma):
     rows = held_out_rows(40, found)
     assert rows >= 40
     never, no = np.ones(rows), np.zeros(rows, bool)
-    _, usable = lincat.returns_to_go(never, no, no, gamma, tolerance=1e-3)
+    _, usable = lincat.returns_to_go(never, no, no, gamma, tolerance=1e-2)
     assert usable.sum() >= 40
 
 
@@ -77,8 +77,16 @@ def test_returns_are_sums_of_what_followed(monkeypatch):
     assert compared["method"] == "held_out"
     np.testing.assert_allclose(compared["returns"], [expected[i][0] for i in usable])
     assert compared["groups"] == [{0: "0", 1: "1"}.get(s, "other states") for s in ids[usable]]
-    ends = np.cumsum(terminated | truncated) - (terminated | truncated)
-    assert compared["blocks"] == ends[usable].tolist()
+    # What returns share is over after 2/(1 − gamma) = 20 steps: a new block, as after each end.
+    block, length, blocks = 0, 0, []
+    for end in terminated | truncated:
+        if length == 20:
+            block, length = block + 1, 0
+        blocks.append(block)
+        length += 1
+        if end:
+            block, length = block + 1, 0
+    assert compared["blocks"] == [blocks[i] for i in usable]
 
 
 def test_states_never_seen_before_are_left_out_and_counted():

@@ -52,7 +52,7 @@ def compare(
     """
     from lincat._files import write_atomically
     from lincat.cli.run_page import short_scores
-    from lincat.report.answer_page import comparison_page
+    from lincat.report.answer_page import comparison_page, comparison_text, lost_mass
     from lincat.report.tables import rich_table, summary_rows
     from lincat.runs.run import read_run
 
@@ -61,7 +61,13 @@ def compare(
         find_local_modules()
     names, answers = _names(runs), [_answer_on(one, learned[0].shown) for one in learned]
     tables = [
-        summary_rows(answer.returns, answer.state_names, level=level, threshold=threshold)
+        summary_rows(
+            answer.returns,
+            answer.state_names,
+            level=level,
+            threshold=threshold,
+            lost=lost_mass(answer),
+        )
         for answer in answers
     ]
     columns = max((table[0] for table in tables), key=len)  # only signed ones have the last one
@@ -79,14 +85,25 @@ def compare(
         for name, answer in zip(names, answers, strict=True)
         if answer.validation is not None
     ]
+    said = comparison_text(answers, names, level=level) if len(answers) > 1 else ""
+    verdicts = [
+        {"run": name, "trusted": answer.verdict.trusted, "verdict": answer.verdict.sentence}
+        for name, answer in zip(names, answers, strict=True)
+    ]
     if as_json:
         place = None if out is None else str(out)
-        click.echo(json.dumps({"states": rows, "validation": scores, "report": place}))
+        found = {"summary": said, "states": rows, "validation": scores, "verdicts": verdicts}
+        click.echo(json.dumps({**found, "report": place}))
         return
     console = terminal()
     console.print(rich_table(rows))
     if scores:
         console.print(rich_table(scores))
+    for name, answer in zip(names, answers, strict=True):
+        if answer.verdict.trusted is False:
+            console.print(f"{name}: {answer.verdict.sentence}", soft_wrap=True)
+    if said:
+        console.print(said, soft_wrap=True)
     if out is not None and not quiet:
         console.print(f"Report: {out}")
 

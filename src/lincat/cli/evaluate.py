@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import lincat
-from lincat.cli.options import find_local_modules, output_options, terminal
+from lincat.cli.options import find_local_modules, output_options, require_option, terminal
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.tables.formats import FORMATS
@@ -57,7 +57,11 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 )
 @click.option("--gamma", type=float, help="Discount factor; 0.99, or the finite process's own.")
 @click.option("--steps", type=int, help="Transitions to learn from; all of a file by default.")
-@click.option("--n-step", type=int, help="Sum the rewards of so many steps.  [default: 1]")
+@click.option(
+    "--n-step",
+    type=int,
+    help="Sum the rewards of so many steps; by default as many as held-out returns speak for.",
+)
 @click.option("--policy", help="random, balance, module:function, a table, or an SB3 file.")
 @click.option("--n-envs", type=int, help="Copies of the environment side by side.  [default: 1]")
 @click.option(
@@ -101,15 +105,26 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     metavar="KEY=VALUE",
     help="Parameter of the features, such as tilings=16.",
 )
-@click.option("--warm-up", type=int, help="Transitions that features are fitted on.")
+@click.option(
+    "--warm-up",
+    type=int,
+    help="Transitions that features are chosen and fitted on; 100,000, or 10,000 where learning "
+    "goes step by step.",
+)
 @click.option(
     "--learner",
     type=click.Choice(LEARNERS.offered),
-    help="[default: linear_ctd]",
+    help="auto is lstd, the batch solution, but linear_ctd, step by step, for standard input and "
+    "very many features.  [default: auto]",
 )
-@click.option("--low", type=float, help="First atom of the grid; chosen from the first rewards.")
-@click.option("--high", type=float, help="Last atom of the grid.")
-@click.option("--intervals", type=int, help="K; there are K + 1 atoms.  [default: 50]")
+@click.option("--low", type=float, help="First atom of the grid; by default where returns begin.")
+@click.option("--high", type=float, help="Last atom of the grid; by default where they end.")
+@click.option(
+    "--intervals",
+    type=int,
+    help="K; there are K + 1 atoms. By default as many as the returns ask for, or 50 where "
+    "learning goes step by step.",
+)
 @click.option("--step-size", help="A number, or auto.  [default: auto]")
 @click.option("--averaging", type=click.Choice(AVERAGINGS), help="[default: tail]")
 @click.option("--batch-size", type=int, help="Transitions per update.  [default: 1]")
@@ -117,16 +132,20 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 @click.option(
     "--validate",
     type=int,
-    help="Check against N returns: rolled out, held out, or exact for a finite process.",
+    metavar="N",
+    help="Check against N returns: rolled out, held out, or exact for a finite process. By default "
+    "1,000 rollouts, or a tenth of a log that is long enough; 0 for no check.",
 )
 @click.option("--level", type=float, help="Of quantiles and CVaR.  [default: 0.05]")
 @click.option("--below", type=float, metavar="C", help="Show the chance of a return below this.")
 @click.option("--show", "n_states", type=int, help="Typical states to show.  [default: 8]")
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
+@require_option
 @output_options
 def evaluate(
     source: tuple[str, ...],
     config: Path | None,
+    require: bool,
     as_json: bool,
     out: Path | None,
     force: bool,
@@ -170,14 +189,15 @@ def evaluate(
         _default_folder(settings) if out is None else out, settings, force=force
     )
     with folder.kept_if_learned():
-        finish(folder, EvaluationRun(folder, opened), as_json=as_json, quiet=quiet)
+        run = EvaluationRun(folder, opened)
+        finish(folder, run, require=require, as_json=as_json, quiet=quiet)
 
 
-def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
-    """Run to the end, write the page, and say what came out."""
+def finish(folder: RunFolder, run: Any, *, require: bool, as_json: bool, quiet: bool) -> None:
+    """Run to the end, write the page, and say what came out; ``require`` that it be trusted."""
     import msgspec
 
-    from lincat.cli.leaving import INTERRUPTED, leave, leave_reading
+    from lincat.cli.leaving import INTERRUPTED, NOT_TRUSTED, leave, leave_reading
     from lincat.cli.progress import run_to_the_end
     from lincat.cli.run_page import summary_of
     from lincat.runs.run import Run
@@ -193,6 +213,8 @@ def finish(folder: RunFolder, run: Any, *, as_json: bool, quiet: bool) -> None:
         if not quiet:
             click.echo(f"Interrupted; lincat resume {folder.path} continues.", err=True)
         leave(INTERRUPTED)
+    if require and done.trusted is False:
+        leave(NOT_TRUSTED)
     leave_reading(0)  # while the run, and with it the stream, is still there
 
 

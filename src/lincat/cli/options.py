@@ -22,6 +22,7 @@ __all__ = [
     "level_option",
     "machine_options",
     "output_options",
+    "require_option",
     "resumable_output_options",
     "run_argument",
     "spinner",
@@ -64,6 +65,12 @@ def threshold_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--below``, a threshold of returns."""
     text = "Also give the chance of a return below this threshold."
     return click.option("--below", "threshold", type=float, metavar="C", help=text)(command)
+
+
+def require_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--require``, which makes a verdict that failed an exit code."""
+    text = "Exit with code 4 if the figures are not to be trusted."
+    return click.option("--require", is_flag=True, help=text)(command)
 
 
 def run_argument(command: Callable[..., Any]) -> Callable[..., Any]:

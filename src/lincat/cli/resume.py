@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from lincat.cli.evaluate import finish
-from lincat.cli.options import find_local_modules, machine_options, run_argument
+from lincat.cli.options import find_local_modules, machine_options, require_option, run_argument
 
 __all__ = ["resume"]
 
@@ -15,8 +15,9 @@ __all__ = ["resume"]
 @click.command(short_help="Continue a run after an interruption.")
 @run_argument
 @click.option("--steps", type=click.IntRange(min=1), help="Learn from so many transitions in all.")
+@require_option
 @machine_options
-def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
+def resume(run: Path, steps: int | None, require: bool, as_json: bool, quiet: bool) -> None:
     """Continue RUN, the folder of lincat evaluate, from its last checkpoint.
 
     Logs and finite processes continue where they were, and the result is that of an uninterrupted
@@ -52,4 +53,4 @@ def resume(run: Path, steps: int | None, as_json: bool, quiet: bool) -> None:
         run_on = EvaluationRun(folder, opened)
     else:
         run_on = EvaluationRun(folder)
-    finish(folder, run_on, as_json=as_json, quiet=quiet)
+    finish(folder, run_on, require=require, as_json=as_json, quiet=quiet)

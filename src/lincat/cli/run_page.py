@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from lincat.inference.answer import Validation, coverage_name
-from lincat.report.answer_page import cautions, summary_text
+from lincat.inference.answer import Check, Validation, coverage_name
+from lincat.report.answer_page import cautions, lost_mass, summary_text
 from lincat.report.tables import Row, summary_rows
 from lincat.runs.run import Run
 
@@ -24,6 +24,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     transitions: int
     seconds: float
     gamma: float
+    trusted: bool | None
+    verdict: str
+    checks: tuple[Check, ...]
     summary: list[str]
     states: list[Row]
     validation: list[Row] | None
@@ -43,12 +46,16 @@ def summary_of(
         transitions=answer.transitions,
         seconds=answer.seconds,
         gamma=answer.gamma,
+        trusted=run.trusted,
+        verdict=run.verdict,
+        checks=answer.verdict.checks,
         summary=summary_text(answer, level=level, threshold=threshold).splitlines(),
         states=summary_rows(
             answer.returns,
             answer.state_names,
             level=answer.level if level is None else level,
             threshold=answer.threshold if threshold is None else threshold,
+            lost=lost_mass(answer),
         ),
         validation=None if answer.validation is None else [*answer.validation.rows()],
         warnings=[caution.text for caution in cautions(answer)],

@@ -33,7 +33,12 @@ class MomentErrors:
 
 
 def moment_errors(
-    statistics: Statistics, moments: Moments, gamma: float, Phi: FeatureMatrix
+    statistics: Statistics,
+    moments: Moments,
+    gamma: float,
+    Phi: FeatureMatrix,
+    *,
+    ridge: float = 0.0,
 ) -> MomentErrors | None:
     """Return the standard errors of mean and variance; None with fewer than four blocks.
 
@@ -44,6 +49,8 @@ def moment_errors(
         Solved from them.
     gamma : float
     Phi : array or CSR matrix of shape (n, d)
+    ridge : float
+        That they were solved with.
 
     Examples
     --------
@@ -67,7 +74,7 @@ def moment_errors(
         first += weights[:, i, None] * one
         second += weights[:, i, None] * two
     totals = statistics.totals()
-    whitening = whiten(totals.Sigma)
+    whitening = whiten(totals.Sigma, ridge=ridge)
     discount = totals.discount(gamma)
     dpsi = solve_linear(totals, discount, first.T, whitening=whitening)
     # The second moment's equation holds V(s'), whose error comes along.

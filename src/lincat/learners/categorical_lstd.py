@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Self, final
 
 import numpy as np
 from scipy.sparse import issparse
 
-from lincat._arguments import check_integer, check_number, fail
+from lincat._arguments import check_array, check_choice, check_integer, check_number, fail
 from lincat._text import shown
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.bellman import clipped_mass
@@ -19,7 +18,7 @@ from lincat.core.uncertainty import Uncertainty
 from lincat.learners._batch import BatchLearner
 from lincat.solvers.batch import BatchSolution, solve_totals
 from lincat.solvers.grid_choice import GridChoice, choose_grid
-from lincat.solvers.influence import Ensemble, influence
+from lincat.solvers.influence import CAUTIONS, Ensemble, influence
 from lincat.solvers.moments import Moments, solve_moments
 from lincat.solvers.whitening import whiten
 
@@ -114,18 +113,15 @@ class CategoricalLSTD(BatchLearner):
         grid: Grid | str | None = None,
         intervals: int | str | None = None,
     ) -> Self:
-        """Return a copy that answers for another gamma, grid or K, from the same statistics."""
-        given = {"gamma": gamma, "grid": grid, "intervals": intervals}
-        other = copy.copy(self)
-        other._unsolve()
-        other.set_params(**{name: value for name, value in given.items() if value is not None})
+        """Return a copy that answers for another gamma, grid or K, from the same statistics.
+
+        Discounts that came with the data stay as they are. With ``intervals`` alone, a grid that
+        was given keeps its ends.
+        """
         if grid is None and intervals is not None and isinstance(self.grid, Grid):
-            other.grid = Grid(
-                self.grid.low, self.grid.high, check_integer(intervals, "intervals", low=1)
-            )
-        other._validate()
-        other._ready()
-        return other
+            K = check_integer(intervals, "intervals", low=1)
+            grid = Grid(self.grid.low, self.grid.high, K)
+        return self._solved_copy(gamma=gamma, grid=grid, intervals=intervals)
 
     def _validate(self) -> None:
         super()._validate()
@@ -160,13 +156,36 @@ class CategoricalLSTD(BatchLearner):
             self._solution_.null_directions if self.ridge == 0.0 else None
         )
 
-    def _restore_answer(
-        self, wanted: int | None, residual: float, ensemble: Ensemble | None
-    ) -> None:
-        """Say where an answer that was read from a file came from."""
-        self._residual_, self._solution_ = residual, None
-        self._ensemble_, self._null_ = ensemble, None
+    def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        grid, choice, ensemble = self._grid_, self._choice_, self._ensemble_
+        arrays = {**self._moments_.arrays(), "Theta": self._Theta_}
+        numbers: dict[str, Any] = {
+            "grid": [grid.low, grid.high, grid.intervals],
+            "wanted": None if choice is None else choice.wanted,
+            "residual": self._residual_,
+        }
+        if ensemble is not None:
+            arrays["Psi"] = ensemble.Psi
+            numbers["correlation"] = ensemble.correlation
+            numbers["cautions"] = list(ensemble.cautions)
+        return arrays, numbers
+
+    def _restore_answer(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+        d, wanted = self.statistics_.n_features or 0, numbers["wanted"]
+        self._grid_ = Grid(*numbers["grid"])
+        self._moments_ = Moments.from_arrays(arrays, d)
+        self._Theta_ = check_array(arrays["Theta"], "Theta", shape=(d, self._grid_.intervals))
+        self._residual_ = check_number(numbers["residual"], "residual", low=0.0)
+        self._ensemble_, self._null_ = None, None
+        if "Psi" in arrays:
+            words = tuple(CAUTIONS)
+            self._ensemble_ = Ensemble(
+                check_array(arrays["Psi"], "Psi", shape=(None, d, self._grid_.intervals)),
+                check_number(numbers["correlation"], "correlation"),
+                tuple(check_choice(word, "cautions", words) for word in numbers["cautions"]),
+            )
         self._choice_ = None if wanted is None else GridChoice(self._grid_, wanted, self._moments_)
+        self._solution_ = None  # found again if it is asked for
 
     # ---------------------------------------------------------------------------------- answering
 

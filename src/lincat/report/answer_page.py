@@ -18,6 +18,7 @@ from lincat.inference.answer import Answer, Bands, Caution
 from lincat.report.numbers import show_count, show_given, show_seconds, show_share, visible_range
 from lincat.report.pieces import (
     calibration,
+    checks_table,
     configuration,
     controls,
     distributions_sections,
@@ -27,6 +28,7 @@ from lincat.report.pieces import (
 )
 from lincat.report.sentences import (
     comparison_sentence,
+    listed,
     summary_sentence,
     threshold_sentence,
     trust_sentence,
@@ -34,7 +36,15 @@ from lincat.report.sentences import (
 from lincat.report.shell import facts, interactive_page, prose
 from lincat.report.tables import html_table, summary_rows
 
-__all__ = ["cautions", "comparison_page", "evaluation_page", "page", "summary_text"]
+__all__ = [
+    "cautions",
+    "comparison_page",
+    "comparison_text",
+    "evaluation_page",
+    "lost_mass",
+    "page",
+    "summary_text",
+]
 
 _MOST_RUNS = 24
 _NEGLIGIBLE = 1e-3  # negative mass
@@ -84,7 +94,8 @@ def evaluation_page(
     header = [
         '<p class="eyebrow">Return distribution, evaluated with lincat</p>',
         f"<h1>{escape(answer.source)}</h1>",
-        f'<p class="lead">{prose(first)}</p>',
+        f'<p class="{"lead failed" if answer.verdict.trusted is False else "lead"}">'
+        f"{prose(first)}</p>",
         f'<p class="trust">{prose(" ".join(rest))}</p>',
         facts(_facts(answer)),
     ]
@@ -95,6 +106,7 @@ def evaluation_page(
         warnings=[caution.text for caution in cautions(answer)],
         picker=controls("States", total=n, shown=len(shown.state_names)),
         static=html_table(summary_rows(shown.returns, shown.state_names, level=level)),
+        checks=checks_table(answer),
         configuration=configuration(answer.config, command, answer.versions),
     )
 
@@ -141,11 +153,11 @@ def comparison_page(
             raise fail(f"run {name}", "the states of the first run", list(answer.state_names))
     level, threshold = _asked(answers[0], level, threshold)
     data = _data(answers, runs, level, threshold)
-    distributions = [answer.returns for answer in answers]
-    sentence = comparison_sentence(runs, distributions, answers[0].state_names[0], level=level)
+    sentence = comparison_text(answers, runs, level=level)
     about = []
     for name, answer in zip(runs, answers, strict=True):
-        described = ", ".join(filter(None, [answer.source, answer.learner]))
+        failed = "not to be trusted" if answer.verdict.trusted is False else ""
+        described = ", ".join(filter(None, [answer.source, answer.learner, failed]))
         about.append(f"<strong>{escape(name)}</strong>: {escape(described)}")
     title = "Runs compared"
     header = [
@@ -175,14 +187,50 @@ def comparison_page(
         warnings=texts,
         picker=controls("Runs", facets=len(data.answers[0].state_names) > 1),
         static=html_table(static),
+        checks="",
         configuration=configuration("", command, answers[0].versions),
     )
+
+
+def comparison_text(
+    answers: Sequence[Answer], runs: Sequence[str], *, level: float | None = None
+) -> str:
+    """Return which of several runs does best, or why they cannot be ranked.
+
+    Runs that see other observations, or discount by another gamma, speak of other things; one
+    whose verdict failed is left out.
+    """
+    if level is None:
+        level = answers[0].level
+    for what, found in (
+        ("observe", [", ".join(answer.observation_names) for answer in answers]),
+        ("discount by", [f"{answer.gamma:g}" for answer in answers]),
+    ):
+        known = list(dict.fromkeys(filter(None, found)))
+        if len(known) > 1:
+            groups = [[r for r, f in zip(runs, found, strict=True) if f == one] for one in known]
+            who = "; ".join(
+                f"{listed(group)}: {one}" for group, one in zip(groups, known, strict=True)
+            )
+            return f"No run is ranked, as they {what} different things ({who})."
+    failed = [r for r, a in zip(runs, answers, strict=True) if a.verdict.trusted is False]
+    distributions = [answer.returns for answer in answers]
+    return comparison_sentence(
+        runs, distributions, answers[0].state_names[0], level=level, failed=failed
+    )
+
+
+def lost_mass(answer: Answer) -> bool:
+    """Whether mass fell off the grid, so that nothing is known of what lies outside."""
+    return any(caution.code == "off_grid" for caution in answer.warnings)
 
 
 def summary_text(
     answer: Answer, *, level: float | None = None, threshold: float | None = None
 ) -> str:
     """Return the summary in plain words, a sentence per line: risk, threshold, and trust.
+
+    Where the verdict failed, it stands for risk and threshold.
 
     Examples
     --------
@@ -222,6 +270,7 @@ def _page(
     warnings: Sequence[str],
     picker: str,
     static: str,
+    checks: str,
     configuration: str,
 ) -> str:
     several = bool(data.runs)
@@ -236,7 +285,9 @@ def _page(
             confidence=None if bands is None else bands.confidence,
         ),
         learning_curves(data.answers, data.level),
-        calibration([answer.validation for answer in data.answers if answer.validation], several),
+        calibration(
+            [answer.validation for answer in data.answers if answer.validation], several, checks
+        ),
         configuration,
         "</main>",
     ]
@@ -254,14 +305,18 @@ def _asked(
 
 
 def _sentences(answer: Answer, level: float, threshold: float | None) -> list[str]:
-    """Summary, chance to end below the threshold, trust."""
-    dist, name = answer.returns, answer.state_names[0]
-    sentences = [summary_sentence(dist, name, level=level)]
-    if threshold is not None:
-        sentences.append(threshold_sentence(dist, threshold, name))
+    """Summary and chance to end below the threshold, or why they are withheld; trust."""
+    dist, name, verdict = answer.returns, answer.state_names[0], answer.verdict
+    if verdict.trusted is False:
+        sentences = [verdict.sentence]
+    else:
+        sentences = [summary_sentence(dist, name, level=level)]
+        if threshold is not None:
+            sentences.append(threshold_sentence(dist, threshold, name, lost=lost_mass(answer)))
     width = answer.grid.high - answer.grid.low
     confidence = None if answer.bands is None else answer.bands.confidence
-    return [*sentences, trust_sentence(answer.validation, width=width, confidence=confidence)]
+    trust = trust_sentence(answer.validation, verdict, width=width, confidence=confidence)
+    return [*sentences, trust]
 
 
 def _facts(answer: Answer) -> list[tuple[str, str, str]]:

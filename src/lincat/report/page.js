@@ -11,7 +11,9 @@ const series = several ? runs.map((name, i) => ({name, note: [answers[i].source,
 const placed = (facet, i) => (several ? {answer: answers[i], state: facet} : {answer: answers[0], state: i});
 const distributions = facets.map((_, facet) => series.map((_, i) => {
   const {answer, state} = placed(facet, i);
-  return makeDistribution(answer.grid, answer.cdf[state]);
+  // Mass that fell off the grid was moved to its ends: nothing is known of what lies outside.
+  const lost = answer.warnings.some(({code}) => code === "off_grid");
+  return {...makeDistribution(answer.grid, answer.cdf[state]), lost};
 }));
 // Every group of states that was checked: {i: colour, run, name, validation, group}.
 const checks = answers.flatMap(({validation}, run) => (validation ? validation.groups.map((group) => ({
@@ -36,6 +38,8 @@ function items(facet = app.facet) {
 
 // ---- the table of risks ----
 
+const unknown = ({lost, low, high}, threshold) => lost && !(low < threshold && threshold <= high);
+
 function columns() {
   const level = showLevel(app.level), threshold = app.threshold;
   return [
@@ -46,7 +50,7 @@ function columns() {
     ["q95", "95 % quantile", (distribution) => quantile(distribution, 0.95), show],
     ["cvar", `Mean of the worst\u00a0${level}`, (distribution) => cvar(distribution, app.level), show],
     ["below", threshold === null ? "Chance below …" : `Chance below\u00a0${showGiven(threshold)}`,
-      (distribution) => (threshold === null ? null : probabilityBelow(distribution, threshold)), showShare],
+      (distribution) => (threshold === null || unknown(distribution, threshold) ? null : probabilityBelow(distribution, threshold)), showShare],
   ];
 }
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from lincat.inference.answer import Answer, Validation
+from lincat.inference.answer import Answer, Check, Validation
 from lincat.report.numbers import show_level
 from lincat.report.shell import figure, legend, prose, section
+from lincat.report.tables import html_table
 
 __all__ = [
     "calibration",
+    "check_rows",
+    "checks_table",
     "configuration",
     "controls",
     "distributions_sections",
@@ -25,6 +29,20 @@ __all__ = [
 _MOST_STATES = 24
 _VISIBLE_MASS = 1e-9  # below is rounding; page.js has the same
 _LEVEL = '<span data-text="level"></span>'
+# What a verdict looks at (inference/verdict.py), by the words for programs.
+_CHECKS = {
+    "precision": "Standard error of means, in standard deviations",
+    "precision_sd": "Standard error of standard deviations, relative",
+    "signed": "Negative mass",
+    "grid": "Times coarser than the returns ask for",
+    "off_grid": "Mass off the grid, per transition",
+    "mean": "Mean, off by",
+    "below_quantile": "Share below the reported quantile, off by",
+    "w1": "W1, all states together",
+    "states": "W1 in the worst tenth of states, in standard deviations",
+    "cvar": "CVaR, off by",
+    "skill": "Worse than one distribution for all states by",
+}
 
 
 def shown_states(n: int) -> list[int]:
@@ -136,10 +154,38 @@ def learning_curves(answers: Sequence[Answer], level: float) -> str:
     )
 
 
-def calibration(validations: Sequence[Validation], several: bool) -> str:
-    """Return the places of the calibration charts and of the table of scores."""
-    if not validations:
+def check_rows(checks: Sequence[Check], validation: Validation | None) -> list[dict[str, Any]]:
+    """Return a row for each check of a verdict: what, found, allowed, and how it ended."""
+    levels = iter(() if validation is None else validation.levels)
+    rows = []
+    for check in checks:
+        name = _CHECKS.get(check.code, check.code)
+        if check.code == "coverage":  # one for each level, in their order
+            name = f"Coverage of {show_level(next(levels))} intervals, off by"
+        ended = "passed" if check.passed else "failed"
+        rows.append({"check": name, "found": check.value, "allowed": check.limit, "": ended})
+    return rows
+
+
+def checks_table(answer: Answer) -> str:
+    """Return what the verdict looked at, folded in unless some of it failed."""
+    checks = answer.verdict.checks
+    if not checks:
         return ""
+    passed = sum(check.passed for check in checks)
+    rows = html_table(check_rows(checks, answer.validation))
+    return (
+        f'<details class="checks"{"" if passed == len(checks) else " open"}>'
+        f"<summary>What was checked: {passed} of {len(checks)} passed</summary>{rows}</details>"
+    )
+
+
+def calibration(validations: Sequence[Validation], several: bool, checks: str = "") -> str:
+    """Return the checks, the places of the calibration charts, and that of the table of scores."""
+    heading, name = "Can these figures be trusted?", "calibration"
+    if not validations:
+        note = "They were not held against returns that were not learned from."
+        return section(heading, checks, note=note, name=name) if checks else ""
     first, parts, charts = validations[0], [], []
     n_groups = sum(len(validation.groups) for validation in validations)
     if not several:
@@ -174,18 +220,19 @@ def calibration(validations: Sequence[Validation], several: bool) -> str:
             truth, entries[1] = "observed", ("grey", "observed")
             entries.append(("greyfill", f"where it can lie by chance, {sure} (DKW)"))
         chart = figure("compared", label=f"Predicted and {truth}")
-        heading = f"Predicted and {truth} chance to end at or below"
-        parts.append(f"<div><h3>{heading}</h3>{legend(*entries)}{chart}</div>")
+        above = f"Predicted and {truth} chance to end at or below"
+        parts.append(f"<div><h3>{above}</h3>{legend(*entries)}{chart}</div>")
     parts.append(
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of scores">'
         '<table id="scores"></table></div>'
     )
+    parts.append(checks)
     described = "; ".join(dict.fromkeys(validation.description for validation in validations))
     note = f"Checked against {escape(described)}. "
     note += "W1 and CRPS are in units of the return; less is better."
     if any(group.skill is not None for one in validations for group in one.groups):
         note += " Skill is the part of the CRPS that telling states apart saves."
-    return section("Can these figures be trusted?", *parts, note=note, name="calibration")
+    return section(heading, *parts, note=note, name=name)
 
 
 def configuration(config_text: str, command: str, versions: Mapping[str, str]) -> str:

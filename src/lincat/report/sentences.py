@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
 from lincat._arguments import check_levels, check_number
 from lincat.core.distribution import ReturnDistribution
-from lincat.inference.answer import Validation
+from lincat.inference.answer import Validation, Verdict
 from lincat.report.numbers import show_given, show_level, show_number, show_share, visible_range
 
 __all__ = [
     "comparison_sentence",
+    "listed",
     "one_run_in",
     "place",
     "summary_sentence",
@@ -90,9 +91,17 @@ def summary_sentence(
 
 
 def threshold_sentence(
-    dist: ReturnDistribution, threshold: float, name: str = "start", *, state: int = 0
+    dist: ReturnDistribution,
+    threshold: float,
+    name: str = "start",
+    *,
+    state: int = 0,
+    lost: bool = False,
 ) -> str:
     """Return the chance of ending below a threshold, as a sentence.
+
+    ``lost`` says that mass fell off the grid and was moved to its ends: nothing is known then of
+    what lies outside.
 
     Examples
     --------
@@ -103,17 +112,25 @@ def threshold_sentence(
     'The chance to end below 0 is 3.4 %.'
     """
     threshold = check_number(threshold, "threshold")
+    start = f"The chance to end below {show_given(threshold)}"
+    start += "" if name == "start" else f" from {place(name)}"
+    if lost and not dist.grid.low < threshold <= dist.grid.high:
+        return f"{start} is not known: that is outside the grid, which lost mass at its ends."
     chance = float(dist[[state]].proper().probability_below(threshold)[0])
-    where = "" if name == "start" else f" from {place(name)}"
-    return f"The chance to end below {show_given(threshold)}{where} is {show_share(chance)}."
+    return f"{start} is {show_share(chance)}."
 
 
 def trust_sentence(
-    validation: Validation | None, *, width: float, confidence: float | None = None
+    validation: Validation | None,
+    verdict: Verdict | None = None,
+    *,
+    width: float,
+    confidence: float | None = None,
 ) -> str:
     """Return how far the figures can be trusted: what they were checked against, or that not.
 
-    ``width`` is that of the grid, ``confidence`` that of the bands, if there are any.
+    ``width`` is that of the grid, ``confidence`` that of the bands, if there are any. A verdict
+    that failed is not repeated: it stands where the headline would.
 
     Examples
     --------
@@ -124,8 +141,14 @@ def trust_sentence(
     >>> trust_sentence(found, width=4.0)
     'Checked against 4 rollouts: 80 % intervals held 80 % of them.'
     """
-    if validation is None:
-        checked = "These figures were not checked against fresh returns; --validate does that."
+    trusted = None if verdict is None else verdict.trusted
+    if validation is None and trusted is False:
+        checked = "Figures and charts are shown as they were learned."
+    elif validation is None:
+        said = "Not checked." if verdict is None else verdict.sentence
+        checked = f"{said} --validate N has the figures checked against N returns."
+    elif verdict is not None and trusted:
+        checked = f"{verdict.sentence.removesuffix('.')}: {_verdict(validation, width)}."
     else:
         checked = f"Checked against {validation.description}: {_verdict(validation, width)}."
     if confidence is None:
@@ -153,8 +176,11 @@ def comparison_sentence(
     name: str,
     *,
     level: float = 0.05,
+    failed: Collection[str] = (),
 ) -> str:
     """Return which run has the highest mean from the first state, and which the best worst runs.
+
+    Runs on which the verdict ``failed`` are not ranked.
 
     Examples
     --------
@@ -166,6 +192,14 @@ def comparison_sentence(
     'From the start state run bold has the highest mean return, 6.0, but the worst 5 % of runs do
     best under run careful, where they average 5.0.'
     """
+    ranked = [i for i, run in enumerate(runs) if run not in failed]
+    if len(ranked) < 2:
+        return f"No run is ranked: the figures of {listed(failed)} are not to be trusted."
+    if len(ranked) < len(runs):
+        among = comparison_sentence(
+            [runs[i] for i in ranked], [distributions[i] for i in ranked], name, level=level
+        )
+        return f"{among} The figures of {listed(failed)} are not to be trusted, and not ranked."
     ends = visible_range(*distributions)
 
     def show(value: float) -> str:
@@ -199,6 +233,12 @@ def one_run_in(level: float) -> tuple[str, str]:
     if count in _ONE_IN and math.isclose(count * level, 1.0, rel_tol=1e-9):
         return f"one run in {_ONE_IN[count]}", "ends"
     return f"{show_level(level)} of runs", "end"
+
+
+def listed(runs: Collection[str]) -> str:
+    """Return "run a", or "runs a, b and c"."""
+    *most, last = runs
+    return f"runs {', '.join(most)} and {last}" if most else f"run {last}"
 
 
 def place(name: str) -> str:

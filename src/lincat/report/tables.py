@@ -41,12 +41,14 @@ def summary_rows(
     level: float = 0.05,
     threshold: float | None = None,
     negative: bool = True,
+    lost: bool = False,
 ) -> list[Row]:
     """Return a row per state: mean, standard deviation, quantiles, CVaR, chance below a threshold.
 
     The mean is that of the distribution as it is; where distributions are signed, everything else
     is of the nearest proper distribution, and a column says how much negative mass there is, unless
-    ``negative`` leaves it out.
+    ``negative`` leaves it out. Where mass fell off the grid and was moved to its ends (``lost``),
+    nothing is said of a threshold outside.
     """
     proper = dist.proper()
     columns: dict[str, FloatArray] = {
@@ -61,8 +63,13 @@ def summary_rows(
         columns[f"P(G<{threshold:g})"] = proper.probability_below(threshold)
     if negative and dist.negative_mass.max() > 1e-9:
         columns["negative"] = dist.negative_mass
+    unknown = lost and threshold is not None and not dist.grid.low < threshold <= dist.grid.high
+    hidden = f"P(G<{threshold:g})" if unknown else None
     return [
-        {"state": name, **{key: float(values[i]) for key, values in columns.items()}}
+        {
+            "state": name,
+            **{key: None if key == hidden else float(x[i]) for key, x in columns.items()},
+        }
         for i, name in enumerate(state_names)
     ]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from lincat.core.grid import Grid
@@ -46,6 +48,7 @@ def begin_model(
                 gamma=opened.gamma,
                 grid=_given_grid(config) or "auto",
                 intervals=config.intervals or "auto",
+                ridge=plan.ridge,
                 n_features=plan.features.n_features_,
             )
             said = [plan.reason, "Learner: the batch solution (CategoricalLSTD), from sums."]
@@ -69,11 +72,12 @@ def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
     by_rule = config.features == "auto" and opened.problem is None
     if not by_rule:
         features, said = _features(sample, config, opened)
-        plan = Plan(features, None, config.n_step or 1, " ".join([*said, features.describe()]))
+        reason = " ".join([*said, features.describe()])
+        plan = Plan(features, None, config.n_step or 1, 0.0, reason)
     else:
         plan = choose_plan(sample, opened.gamma, opened.source.space, rows=opened.rows)
         if config.n_step is not None:
-            plan = Plan(plan.features, plan.potential, config.n_step, plan.reason)
+            plan = replace(plan, n_step=config.n_step)
     return plan
 
 

@@ -10,6 +10,7 @@ from lincat.inference.verdict import Diagnosis
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
 from lincat.solvers.moments import exact_widening
+from lincat.solvers.whitening import whiten
 
 __all__ = ["diagnosis_of", "widening_of"]
 
@@ -24,7 +25,9 @@ def diagnosis_of(model: Model) -> Diagnosis | None:
         return None
     Phi = _sample(learner)
     sd = _sd(learner, Phi)
-    errors = moment_errors(learner.statistics_, learner.moments_, learner.gamma, Phi)
+    errors = moment_errors(
+        learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
+    )
     signed = learner.predict(Phi).negative_mass
     choice = learner.choice_
     return Diagnosis(
@@ -43,7 +46,10 @@ def widening_of(model: Model) -> float:
         return 0.0
     Phi = _sample(learner)
     totals = learner.statistics_.totals()
-    weights = exact_widening(totals, learner.gamma, learner.grid_, learner.Theta_)
+    whitening = whiten(totals.Sigma, ridge=learner.ridge)
+    weights = exact_widening(
+        totals, learner.gamma, learner.grid_, learner.Theta_, whitening=whitening
+    )
     added = np.maximum(np.asarray(Phi @ weights), 0.0) * learner.grid_.spacing**2
     sd = _sd(learner, Phi)
     inside = sd > 0.0

@@ -7,6 +7,7 @@
     checkpoints/<n>/        everything after n transitions, enough to continue from; the newest two
     model.safetensors       the learner at the end, for lincat.load
     features.safetensors    its features, for lincat.load_features
+    potential*.safetensors  what returns were learned about, where they were, and its features
     result.json             the Answer, which the report is drawn from
     report.html
 
@@ -67,6 +68,10 @@ class RunFolder:
         self.versions_file = path / "versions.json"
         self.states_file = path / "states.json"
         self.metrics_file = path / "metrics.jsonl"
+        self.model_file = path / "model.safetensors"
+        self.features_file = path / "features.safetensors"
+        self.potential_file = path / "potential.safetensors"
+        self.potential_features_file = path / "potential_features.safetensors"
         self.result_file = path / "result.json"
         self.report_file = path / "report.html"
         self._checkpoints = path / "checkpoints"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from lincat._arguments import InvalidInputError, fail
+from lincat._arguments import fail, reason
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.data.transitions import Transitions
@@ -97,7 +97,7 @@ class EvaluationRun:
         opened, config = self._opened, self.config
         done = self._restore()
         held = HoldOut(held_out_rows(config.validate, opened))
-        if config.validate is None and held.rows:
+        if done == 0 and config.validate is None and held.rows:
             share = f"{held.rows:,} of {opened.rows:,} rows"
             self.notes.append(f"The last {share} are held out, to check the figures.")
         total = opened.rows
@@ -167,8 +167,8 @@ class EvaluationRun:
         if complete:
             try:
                 validation = check_model(model, self.shown, opened, config, held)
-            except InvalidInputError as error:  # no reason to lose what was learned
-                cautions.append(Caution("not_validated", f"Not validated: {error}."))
+            except Exception as error:  # no reason to lose what was learned
+                cautions.append(Caution("not_validated", f"Not validated: {reason(error)}."))
         self.folder.answer = answer_of(
             self.folder,
             opened,

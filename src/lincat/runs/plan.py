@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,16 +38,27 @@ PILOT = 100_000
 
 _MOST_POINTS = 1024  # different points that are still a table
 _VISITS = 20  # of each of them, on average, at least
-# Rows up to which there are so many bumps: of the potential, and of what is learned about it.
-_BUMPS = ((5_000, 32, 16), (50_000, 100, 32), (math.inf, 250, 64))
+_PSEUDO_ROWS = 10.0  # what a ridge weighs
 _STEPS = 0.1  # of the horizon: rewards of so many steps are summed, where steps are long
 _TRAINED = 0.8  # of the pilot, in a trial
-_TRIAL_ROWS = 60_000  # of the pilot, at most
+_TRIAL_ROWS = 25_000  # of the pilot, at most
+_TRIAL_INTERVALS = 200
 _SCORED = 2_000  # returns that a trial is scored on, at most
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.02  # weight of what is missing of a return at most
-_BETTER = 2.0  # standard errors by which long steps must win
+_BETTER = 1.5  # standard errors by which another candidate must win
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
+
+
+class _Sizes(NamedTuple):
+    """Bumps of the potential and of what is learned about it, for at most so many rows."""
+
+    rows: float
+    potential: int
+    rest: int
+
+
+_SIZES = (_Sizes(5_000, 32, 16), _Sizes(50_000, 100, 32), _Sizes(math.inf, 250, 64))
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,8 @@ class Plan:
         Fitted.
     potential : Potential or None
     n_step : int
+    ridge : float
+        Of the learner.
     reason : str
         What was chosen, and why.
     """
@@ -66,7 +80,35 @@ class Plan:
     features: Features
     potential: Potential | None
     n_step: int
+    ridge: float
     reason: str
+
+
+class _Candidate(NamedTuple):
+    """A plan before it is fitted: bumps of the potential (0 for none) and of the features."""
+
+    potential: int
+    bumps: int
+    n_step: int
+
+    def plan(self, pilot: Steps, gamma: float, ridge: float) -> Plan:
+        """Fit it."""
+        features = Smooth(bumps=self.bumps).fit(pilot.observation)
+        width = features.n_features_
+        if not self.potential:
+            steps = "" if self.n_step == 1 else f", and rewards of {self.n_step} steps"
+            reason = (
+                f"{width} smooth features of the numbers{steps}: held-out returns are met better "
+                "than by distributions about a potential."
+            )
+            return Plan(features, None, self.n_step, ridge, reason)
+        about = Smooth(bumps=self.potential, seed=1).fit(pilot.observation)
+        potential = Potential.fit(about, [pilot], gamma, ridge=ridge)
+        reason = (
+            "Distributions about a potential V, so that states share a narrow grid: V has "
+            f"{about.n_features_} smooth features, what is left {width}."
+        )
+        return Plan(features, potential, self.n_step, ridge, reason)
 
 
 def choose_plan(
@@ -85,25 +127,16 @@ def choose_plan(
     """
     table = _table(pilot, space)
     if table is not None:
-        return Plan(table, None, 1, f"{table.describe()[:-1]}, with nothing to approximate.")
+        return Plan(table, None, 1, 0.0, f"{table.describe()[:-1]}, nothing to approximate.")
     expected = max(rows or 0, len(pilot))
-    rich, small = next((v, d) for most, v, d in _BUMPS if expected <= most)
-    about = _about_potential(pilot, gamma, rich, small)
-    steps = _long_steps(pilot, gamma)
-    if steps == 1:
-        return about
-    plain = Plan(
-        Smooth(bumps=rich).fit(pilot.observation),
-        None,
-        steps,
-        f"Smooth features of the numbers, and rewards of {steps} steps: held-out returns are met "
-        "better than by distributions about a potential.",
-    )
-    trial = _trial(pilot[-_TRIAL_ROWS:], gamma, rich, small, steps)
-    if trial is None:
-        return about
-    mean, error = trial
-    return plain if mean > _BETTER * error else about
+    sizes = next(sizes for sizes in _SIZES if expected <= sizes.rows)
+    ridge = _PSEUDO_ROWS / expected
+    long = _long_steps(pilot, gamma)
+    best, *others = _candidates(sizes, long)
+    trial = _trial(pilot[-_TRIAL_ROWS:], gamma, [best, *others])
+    if trial is not None:
+        best = trial
+    return best.plan(pilot, gamma, ridge)
 
 
 def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
@@ -133,14 +166,10 @@ def _table(pilot: Steps, space: ObservationSpace) -> Features | None:
     return None
 
 
-def _about_potential(pilot: Steps, gamma: float, rich: int, small: int) -> Plan:
-    potential = Potential.fit(Smooth(bumps=rich, seed=1).fit(pilot.observation), [pilot], gamma)
-    features = Smooth(bumps=small).fit(pilot.observation)
-    reason = (
-        f"Distributions about a potential V, so that states share a narrow grid: V has "
-        f"{potential.features.n_features_} smooth features, what is left {features.n_features_}."
-    )
-    return Plan(features, potential, 1, reason)
+def _candidates(sizes: _Sizes, long: int) -> list[_Candidate]:
+    """What may be tried, the first by default."""
+    plain = [_Candidate(0, sizes.potential, n) for n in sorted({1, long})]
+    return [_Candidate(sizes.potential, sizes.rest, 1), *plain]
 
 
 def _long_steps(pilot: Steps, gamma: float) -> int:
@@ -155,10 +184,11 @@ def _long_steps(pilot: Steps, gamma: float) -> int:
     return max(2, round(_STEPS * horizon)) if horizon >= 10.0 else 1
 
 
-def _trial(
-    pilot: Steps, gamma: float, rich: int, small: int, steps: int
-) -> tuple[float, float] | None:
-    """Return by how much long steps meet held-out returns better, and the standard error."""
+def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> _Candidate | None:
+    """Return the candidate that meets returns best which none was fitted to.
+
+    The first one, unless another does better by more than its standard error says is chance.
+    """
     begin = int(_TRAINED * len(pilot))
     train, held = pilot[:begin], pilot[begin:]
     returns, usable = returns_to_go(
@@ -168,23 +198,33 @@ def _trial(
     if len(rows) < _FEWEST:
         return None
     rows = rows[:: -(-len(rows) // _SCORED)]
-    about = _about_potential(train, gamma, rich, small)
-    plain = Plan(Smooth(bumps=rich).fit(train.observation), None, steps, "")
-    found = returns[rows]
+    found, ridge = returns[rows], _PSEUDO_ROWS / len(train)
     scored, spread = [], []
-    for plan in (about, plain):
-        predicted = _fitted(plan, train, gamma).predict(held.observation[rows]).proper()
+    for candidate in candidates:
+        model = _fitted(candidate.plan(train, gamma, ridge), train, gamma)
+        predicted = model.predict(held.observation[rows]).proper()
         scored.append(scores.crps(predicted.cdf_values, predicted.grid, found[:, None])[:, 0])
         spread.append(predicted.std())
-    unit = np.maximum(np.mean(spread, axis=0), _SMALLEST_SD * found.std())
+    unit = np.maximum(np.median(spread, axis=0), _SMALLEST_SD * found.std())
     if not (unit > 0.0).all():
         return None
-    gain = (scored[0] - scored[1]) / unit
-    return float(gain.mean()), _clustered_error(gain, _record_of(held)[rows])
+    record = _record_of(held)[rows]
+    best, gain = candidates[0], 0.0
+    for candidate, score in zip(candidates[1:], scored[1:], strict=True):
+        better = (scored[0] - score) / unit
+        if better.mean() > max(gain, _BETTER * _clustered_error(better, record)):
+            best, gain = candidate, float(better.mean())
+    return best
 
 
 def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
-    learner = CategoricalLSTD(gamma=gamma, n_features=plan.features.n_features_, max_blocks=1)
+    learner = CategoricalLSTD(
+        gamma=gamma,
+        intervals=_TRIAL_INTERVALS,
+        ridge=plan.ridge,
+        n_features=plan.features.n_features_,
+        max_blocks=1,
+    )
     model = Model(plan.features, learner, plan.potential)
     for part in n_step(_parts(steps), plan.n_step, gamma):
         whole = part if plan.n_step == 1 else whole_steps(part, plan.n_step, gamma)

@@ -24,39 +24,53 @@ __all__ = ["Potential"]
 
 _KEY = "lincat potential"
 _CHUNK = 8192
-_RIDGE = 1e-8  # relative: bumps and quadratics overlap
 
 
 class Potential:
-    """V(s) = features(s)·weights.
+    """V(s) = offset + features(s)·weights.
 
     Parameters
     ----------
     features : Features
         Fitted, dense.
     weights : array of shape (d,)
+    offset : float
     """
 
-    def __init__(self, features: Features, weights: FloatArray) -> None:
+    def __init__(self, features: Features, weights: FloatArray, offset: float = 0.0) -> None:
         self.features = features
         self.weights = weights
+        self.offset = offset
 
     @classmethod
-    def fit(cls, features: Features, steps: Iterable[Steps], gamma: float) -> Potential:
-        """Return the V that solves the steps' own equation of means (Eq. (linear_TD_equation))."""
+    def fit(
+        cls, features: Features, steps: Iterable[Steps], gamma: float, *, ridge: float
+    ) -> Potential:
+        """Return the V that solves the steps' own equation of means (Eq. (linear_TD_equation)).
+
+        ``ridge``, relative to the mean of the diagonal of Σ phi phiᵀ, draws V towards the mean
+        return of all states together, which is the offset.
+        """
         d = features.n_features_
-        Sigma, cross, right = np.zeros((d, d)), np.zeros((d, d)), np.zeros(d)
-        count = 0
+        Sigma, cross = np.zeros((d, d)), np.zeros((d, d))
+        gained, lost = np.zeros(d), np.zeros(d)  # Σ phi r and Σ phi (1 − δ)
+        reward, ended, count = 0.0, 0.0, 0
         for part in steps:
             for begin in range(0, len(part), _CHUNK):
                 some = part[begin : begin + _CHUNK]
                 phi, phi_next = some.both(features.transform)
-                weighted = phi if some.weight is None else phi * some.weight[:, None]
+                weight = np.ones(len(some)) if some.weight is None else some.weight
+                discount, weighted = some.discounts(gamma), phi * weight[:, None]
                 Sigma += weighted.T @ phi
-                cross += weighted.T @ (phi_next * some.discounts(gamma)[:, None])
-                right += weighted.T @ some.reward
+                cross += weighted.T @ (phi_next * discount[:, None])
+                gained += weighted.T @ some.reward
+                lost += weighted.T @ (1.0 - discount)
+                reward += float(weight @ some.reward)
+                ended += float(weight @ (1.0 - discount))
                 count += len(some)
-        one = np.ones(1)
+        # V = offset + phi·w has rewards r − (1 − δ) offset.
+        offset = reward / ended if ended > 0.0 else 0.0
+        right, one = gained - offset * lost, np.ones(1)
         totals = Totals(
             0.0 * one,
             np.array([1]),
@@ -67,11 +81,11 @@ class Potential:
             count,
             float(count),
         )
-        return cls(features, solve_linear(totals, one, right, ridge=_RIDGE))
+        return cls(features, solve_linear(totals, one, right, ridge=ridge), offset)
 
     def values(self, observations: Any) -> FloatArray:
         """Return V of n observations, shape (n,)."""
-        return np.asarray(self.features.lookup(observations) @ self.weights)
+        return np.asarray(self.features.lookup(observations) @ self.weights) + self.offset
 
     def both_values(self, steps: Steps) -> tuple[FloatArray, FloatArray]:
         """Return V of the observations and of the next ones, shape (n,) each."""
@@ -79,14 +93,16 @@ class Potential:
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""
-        return pack(_KEY, "Potential", {}, {}, {"weights": self.weights}, str)
+        arrays = {"weights": self.weights, "offset": np.array([self.offset])}
+        return pack(_KEY, "Potential", {}, {}, arrays, str)
 
     @classmethod
     def read(cls, path: Path, features: Features) -> Potential:
         """Read the weights that go with these features."""
 
-        def build(content: bytes) -> FloatArray:
+        def build(content: bytes) -> Potential:
             _, arrays = unpack(content, _KEY, ["Potential"])
-            return check_array(arrays["weights"], "weights", shape=(features.n_features_,))
+            weights = check_array(arrays["weights"], "weights", shape=(features.n_features_,))
+            return cls(features, weights, float(check_array(arrays["offset"], "offset")[0]))
 
-        return cls(features, read_packed(path, "file of a potential", build))
+        return read_packed(path, "file of a potential", build)

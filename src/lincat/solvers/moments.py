@@ -50,6 +50,18 @@ class Moments:
         """Return its variance; features that are not exact may make it negative."""
         return np.asarray(Phi @ self.second) - self.mean(Phi) ** 2
 
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return the weights as named arrays, for files."""
+        return {"value": self.value, "second": self.second}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, FloatArray], n_features: int) -> Moments:
+        """Return what :meth:`arrays` took apart."""
+        value, second = (
+            check_array(arrays[name], name, shape=(n_features,)) for name in ("value", "second")
+        )
+        return cls(value, second)
+
 
 def solve_moments(
     totals: Totals, gamma: float, *, ridge: float = 0.0, whitening: Whitening | None = None
@@ -81,10 +93,35 @@ def solve_moments(
     discount = totals.discount(check_number(gamma, "gamma", low=0.0, high=1.0))
     whitening = whitening or whiten(totals.Sigma, ridge=ridge)
     reward = totals.reward
-    value = solve_linear(totals, discount, totals.phi_sum.T @ reward, whitening=whitening)
+    pull, mean, second = _pooled(totals, discount, whitening)
+    right = totals.phi_sum.T @ reward + mean * pull
+    value = solve_linear(totals, discount, right, whitening=whitening)
     ahead = cross_sum(totals, (2.0 * discount * reward)[:, None] * value)
-    right = totals.phi_sum.T @ reward**2 + ahead
+    right = totals.phi_sum.T @ reward**2 + ahead + second * pull
     return Moments(value, solve_linear(totals, discount**2, right, whitening=whitening))
+
+
+def _pooled(
+    totals: Totals, discount: FloatArray, whitening: Whitening
+) -> tuple[FloatArray, float, float]:
+    """What a ridge draws towards: the moments of all states as one, if features span a constant.
+
+    Returns the ridge's pull for a value of 1, shape (d,), and the two moments.
+    """
+    nothing = np.zeros(totals.n_features), 0.0, 0.0
+    if whitening.added == 0.0:
+        return nothing
+    plain = whiten(totals.Sigma)
+    phi_sum = totals.phi_sum.sum(axis=0)
+    constant = plain.up(plain.down(phi_sum))
+    weight, reward = totals.phi_sum @ constant, totals.reward
+    lost = weight @ (1.0 - discount)
+    if abs(phi_sum @ constant - totals.weight) > 1e-9 * totals.weight or lost <= 0.0:
+        return nothing
+    mean = float(weight @ reward / lost)
+    gained = weight @ (reward**2 + 2.0 * discount * reward * mean)
+    second = float(gained / (weight @ (1.0 - discount**2)))
+    return whitening.added * constant, mean, second
 
 
 def solve_linear(
@@ -111,9 +148,9 @@ def solve_linear(
             raise no_single_solution(discounts) from None
     else:
         matrix.flat[:: len(matrix) + 1] += 1.0
-        factors, pivots = scipy.linalg.lu_factor(matrix)
+        factors, pivots, zero_pivot = lapack.dgetrf(matrix)
         condition, _ = lapack.dgecon(factors, np.abs(matrix).sum(axis=0).max())
-        if condition < _SINGULAR:
+        if zero_pivot or condition < _SINGULAR:
             raise no_single_solution(discounts)
         solution = scipy.linalg.lu_solve((factors, pivots), right)
     return np.asarray(whitening.up(solution.T).T)

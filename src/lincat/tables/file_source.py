@@ -14,6 +14,7 @@ from lincat._arguments import check_choice, check_integer, fail
 from lincat._typing import BoolArray, IntArray
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.tables.columns import Columns, find_columns
+from lincat.tables.counting import count_rows
 from lincat.tables.episodes import EpisodeRows, TransitionRows
 from lincat.tables.formats import FORMATS
 from lincat.tables.readers import (
@@ -97,7 +98,7 @@ class FileSource:
         self._files = find_files(paths, format)
         self._format = format_of(self._files[0], format)
         self._skipped = 0
-        self._row_counts: dict[str, int] = {}
+        self._row_counts: dict[str, int | None] = {}
         self._input: Iterator[Chunk] | None = None
         self._layout = self._find_layout(check_integer(batch_rows, "batch_rows", low=1))
         # next_observation doubles the room that a row takes
@@ -120,17 +121,15 @@ class FileSource:
 
     @property
     def n_rows(self) -> int | None:
-        """The number of rows in all files, where the format tells (Parquet)."""
-        if self._format != "parquet":
-            return None
-        return sum(map(self._rows_in, self._files))
+        """The number of rows in all files, of text about that; None for what comes only once."""
+        counts = [self._rows_in(path) for path in self._files]
+        return None if None in counts else sum(filter(None, counts))
 
     @property
     def length(self) -> int | None:
         """The number of steps: known for Parquet files of transitions, if bad rows stop."""
-        if self._layout.columns.next_observation is None or not self._stop:
-            return None
-        return self.n_rows
+        exact = self._format == "parquet" and self._stop
+        return self.n_rows if exact and self._layout.columns.next_observation is not None else None
 
     @property
     def skipped_rows(self) -> int:
@@ -180,7 +179,7 @@ class FileSource:
                         yield steps
             gap |= read != last
             if skip_rows:
-                skip_rows = max(0, skip_rows - self._rows_in(path))
+                skip_rows = max(0, skip_rows - (self._rows_in(path) or 0))
         yield from form.finish(gap=gap)
 
     def _checked(self, chunk: Chunk, path: str) -> Rows | None:
@@ -204,7 +203,7 @@ class FileSource:
             chunks, self._input = self._input, None
             yield from chunks
             return
-        if skip and skip >= self._rows_in(path):
+        if skip and skip >= (self._rows_in(path) or 0):
             return
         table = self._open(path)
         try:
@@ -222,12 +221,10 @@ class FileSource:
     def _open(self, path: str) -> Table:
         return open_table(path, self._format, stop=self._stop)
 
-    def _rows_in(self, path: str) -> int:
-        """Return what a Parquet file says; it is asked once."""
+    def _rows_in(self, path: str) -> int | None:
+        """Return the rows of a file, which are counted once."""
         if path not in self._row_counts:
-            table = self._open(path)
-            self._row_counts[path] = table.n_rows or 0
-            table.close()
+            self._row_counts[path] = count_rows(path, self._format)
         return self._row_counts[path]
 
     def _found_in(self, table: Table, path: str) -> None:

@@ -1,0 +1,65 @@
+"""How many rows a file has, before it is read: to hold some of them out, and for progress."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lincat.tables.readers import STDIN, input_bytes, open_table
+
+__all__ = ["count_rows"]
+
+_BLOCK = 1 << 20
+
+
+def count_rows(path: str, kind: str) -> int | None:
+    r"""Return the number of rows; of text the number of lines, which is about that.
+
+    None where that cannot be told without reading what comes only once: standard input, pipes. A
+    file that is damaged gives None too: whoever reads it says what is wrong.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from lincat.tables.counting import count_rows
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "log.csv"
+    ...     _ = file.write_text("state,reward\na,1\nb,0")
+    ...     count_rows(str(file), "csv")
+    2
+    """
+    if path == STDIN or not Path(path).is_file():
+        return None
+    if kind == "parquet":
+        table = open_table(path, kind, stop=True)
+        rows = table.n_rows
+        table.close()
+        return rows
+    try:
+        return _arrow_rows(path) if kind == "arrow" else _lines(path) - (kind == "csv")
+    except OSError:  # Arrow's errors are of this kind
+        return None
+
+
+def _lines(path: str) -> int:
+    """Lines, the last one with or without its end."""
+    count, last = 0, b"\n"
+    with input_bytes(path) as file:
+        while block := file.read(_BLOCK):
+            count += block.count(b"\n")
+            last = block
+    return count + (not last.endswith(b"\n"))
+
+
+def _arrow_rows(path: str) -> int:
+    import pyarrow as pa
+
+    try:
+        with pa.memory_map(path) as file:
+            if file.read(6) == b"ARROW1":
+                reader = pa.ipc.open_file(file)
+                batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+                return sum(len(batch) for batch in batches)
+            file.seek(0)
+            return sum(len(batch) for batch in pa.ipc.open_stream(file))
+    except pa.ArrowException as error:
+        raise OSError(str(error)) from None
