@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint browser bench reproduce truth docs freeze clean help
+.PHONY: demo test lint browser bench reproduce truth coverage docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -41,6 +41,9 @@ reproduce: $(READY) ## the paper's tables and figures, and docs/reproduction.md 
 
 truth: $(READY) ## problems of known truth, with nothing given but gamma, and docs/truth.md from them
 	$(BIN)/python -m lincat.truth --write docs/truth.md $(ARGS)
+
+coverage: $(READY) ## how often intervals hold, and docs/coverage.md from it; ARGS='--runs 100' for fewer logs
+	$(BIN)/python -m lincat.coverage --write docs/coverage.md $(ARGS)
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -528,3 +528,165 @@ def quantile(atoms, pmf, level):
         if reached >= level - 1e-12:
             return x
     return atoms[-1]
+
+
+def asymptotic_error(process, Phi, grid, gamma, *, walk):
+    """lim N E[ℓ2,mu²] of the fixed point of N transitions: iota tr(Sigma Abar⁻¹ S Abar⁻ᵀ).
+
+    S is the long-run covariance of the scores b_t − A_t Theta*; lag 0 alone where transitions are
+    independent. Along a walk, the lags add up to Poisson's equation for the scores' means.
+    """
+    mu, d, K = process.stationary, Phi.shape[1], grid.intervals
+    discounts = process.discounts(gamma)
+    share = mu[process.state] * process.probability
+    systems = [
+        transition_system(Phi[s], r, Phi[t], discount, grid)
+        for s, r, t, discount in zip(
+            process.state, process.reward, process.next_state, discounts, strict=True
+        )
+    ]
+    A = sum(w * A_t for w, (A_t, _) in zip(share, systems, strict=True))
+    theta = np.linalg.solve(A, sum(w * b_t for w, (_, b_t) in zip(share, systems, strict=True)))
+    scores = np.array([b_t - A_t @ theta for A_t, b_t in systems])
+    S = (share[:, None] * scores).T @ scores
+    if walk:
+        means = np.zeros((process.n_states, d * K))
+        np.add.at(means, process.state, process.probability[:, None] * scores)
+        chain = process.transition_matrix().toarray()
+        ahead = np.linalg.solve(np.eye(len(mu)) - chain + np.outer(np.ones(len(mu)), mu), means)
+        following = ahead[process.next_state]
+        if process.terminated.any():
+            following[process.terminated] = process.initial @ ahead
+        lagged = (share[:, None] * scores).T @ following
+        S += lagged + lagged.T
+    spread = np.linalg.solve(A, np.linalg.solve(A, S).T)
+    Sigma = np.kron(np.eye(K), Phi.T @ (mu[:, None] * Phi))
+    return grid.spacing * np.trace(Sigma @ spread)
+
+
+def smooth_features(sample, rows, bent, apart, kept):
+    """lincat.Smooth from its definition; centres and widths are taken as they are in ``kept``.
+
+    ``bent`` and ``apart`` number the coordinates that features bend over, or keep apart by value.
+    """
+    mean, deviation = sample.mean(axis=0), sample.std(axis=0)
+    ends = np.cumsum(kept["counts"])
+    out = []
+    for row in rows:
+        z = [min(max((row[j] - mean[j]) / deviation[j], -5.0), 5.0) for j in bent]
+        plain = [1.0, *z, *(z[i] * z[j] for i in range(len(z)) for j in range(i, len(z)))]
+        features = []
+        for combination, end, count, width in zip(
+            kept["combinations"], ends, kept["counts"], kept["widths"], strict=True
+        ):
+            centers = kept["centers"][end - count : end]
+            near = [math.exp(-sum((z - c) ** 2) / (2.0 * width**2)) for c in centers]
+            mine = [*plain, *(x / sum(near) for x in near)]
+            here = all(row[j] == x for j, x in zip(apart, combination, strict=True))
+            features += mine if here else [0.0] * len(mine)
+        out.append(features)
+    return np.array(out)
+
+
+def moment_errors(phi, reward, phi_next, discount, weight, ends, Phi, orders=4):
+    """Standard errors of mean and variance at the states Phi, from cosine sums of scores by block.
+
+    ``ends`` says where the blocks end; the score of a row is what its equations leave over.
+    """
+    value, second = moments_of_transitions(phi, reward, phi_next, discount, weight)
+    begins, total, before = [0, *ends[:-1]], weight.sum(), 0.0
+    first_sums, second_sums = np.zeros((2, orders, phi.shape[1]))
+    for begin, end in zip(begins, ends, strict=True):
+        inside = weight[begin:end].sum()
+        middle = (before + inside / 2.0) / total
+        before += inside
+        first, square = np.zeros((2, phi.shape[1]))
+        for i in range(begin, end):
+            V, M = phi[i] @ value, phi[i] @ second
+            V_next, M_next = phi_next[i] @ value, phi_next[i] @ second
+            r, delta = reward[i], discount[i]
+            first += weight[i] * phi[i] * (r + delta * V_next - V)
+            square += weight[i] * phi[i] * (
+                r**2 + 2.0 * delta * r * V_next + delta**2 * M_next - M
+            )  # fmt: skip
+        for j in range(orders):
+            factor = math.sqrt(2.0) * math.cos(math.pi * (j + 1) * middle)
+            first_sums[j] += factor * first
+            second_sums[j] += factor * square
+    A = (weight[:, None] * phi).T @ (phi - discount[:, None] * phi_next)
+    A2 = (weight[:, None] * phi).T @ (phi - discount[:, None] ** 2 * phi_next)
+    carried = (weight * 2.0 * discount * reward)[:, None] * phi
+    means, variances = [], []
+    for one, two in zip(first_sums, second_sums, strict=True):
+        dvalue = np.linalg.solve(A, one)
+        dsecond = np.linalg.solve(A2, two + carried.T @ (phi_next @ dvalue))
+        means.append(Phi @ dvalue)
+        variances.append(Phi @ dsecond - 2.0 * (Phi @ value) * (Phi @ dvalue))
+    return [np.sqrt(np.mean(np.square(x), axis=0)) for x in (means, variances)]
+
+
+def interval_margin(cdf, directions, confidence, measure, draws=100_000):
+    """Half the width of an interval: the quantile of |h(F + E) − h(F)|, E a multivariate t."""
+    rng, nu = np.random.default_rng(1), len(directions)
+    out = []
+    for i, row in enumerate(cdf):
+        t = rng.normal(size=(draws, nu)) / np.sqrt(rng.chisquare(nu, size=(draws, 1)) / nu)
+        moved = measure(row + t @ directions[:, i] / np.sqrt(nu))
+        out.append(np.quantile(np.abs(moved - measure(row[None])), confidence))
+    return np.array(out)
+
+
+def interpolated_pieces(atoms, pmf):
+    """Uniform pieces (left, right, mass) and atoms (x, x, mass) that interpolation makes."""
+    K, half = len(atoms) - 1, (atoms[1] - atoms[0]) / 2
+    pieces = []
+    for k in range(K + 1):
+        below, above = (pmf[k - 1] if k > 0 else 0.0), (pmf[k + 1] if k < K else 0.0)
+        isolated = pmf[k] / max(below, above)
+        isolated = min(max((isolated - 2.0) / 2.0, 0.0), 1.0)
+        spread = (1.0 - isolated) * pmf[k] + isolated * min((below + above) / 2.0, pmf[k])
+        left = atoms[k] - (half if k > 0 else 0.0)
+        right = atoms[k] + (half if k < K else 0.0)
+        pieces += [(left, right, spread), (atoms[k], atoms[k], pmf[k] - spread)]
+    return pieces
+
+
+def mass_below(pieces, x, strict):
+    """P(X < x), or P(X <= x), of pieces; within 1e-9 of the spacing of an atom counts as it."""
+    near = 1e-9 * 2 * (pieces[0][1] - pieces[0][0])
+    total = 0.0
+    for left, right, mass in pieces:
+        if left == right:
+            total += mass * (x > left + near if strict else x >= left - near)
+        else:
+            total += mass * min(max((x - left) / (right - left), 0.0), 1.0)
+    return total
+
+
+def influence_covariance(phi, reward, phi_next, discount, weight, grid, ends, orders):
+    """The sandwich A⁻¹ S A⁻ᵀ of dense sums, (dK, dK), S from cosines over equal blocks to ends."""
+    A, b = totals_system(phi, reward, phi_next, discount, weight, grid)
+    Theta, blocks = np.linalg.solve(A, b), len(ends)
+    S = np.zeros_like(A)
+    scores = []
+    for first, last in itertools.pairwise([0, *ends]):
+        here = slice(first, last)
+        A_b, b_b = totals_system(
+            phi[here], reward[here], phi_next[here], discount[here], weight[here], grid
+        )
+        scores.append(b_b - A_b @ Theta)
+    for j in range(1, orders + 1):
+        slow = sum(
+            math.sqrt(2) * math.cos(math.pi * j * (i + 0.5) / blocks) * score
+            for i, score in enumerate(scores)
+        )
+        S += np.outer(slow, slow) / orders
+    return np.linalg.solve(A, np.linalg.solve(A, S).T).T
+
+
+def probability_interval(p, se, reach):
+    """p ± reach se in log-odds; within 2 se of 0 or 1, the interval of 2 se moved to p."""
+    inside = min(max(p, 2 * se), 1 - 2 * se)
+    odds, width = math.log(inside / (1 - inside)), reach * se / (inside * (1 - inside))
+    ends = (1 / (1 + math.exp(-odds - sign * width)) + p - inside for sign in (-1, 1))
+    return tuple(min(max(end, 0.0), 1.0) for end in ends)

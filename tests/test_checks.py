@@ -21,6 +21,9 @@ LEARNERS = {
     "unnormalised": lincat.UnnormalisedCTD(grid=GRID, gamma=0.8),
     "softmax": lincat.SoftmaxCTD(grid=GRID, gamma=0.8),
     "td": lincat.LinearTD(gamma=0.8),
+    "lstd": lincat.LSTD(gamma=0.8),
+    "categorical lstd": lincat.CategoricalLSTD(grid=GRID, gamma=0.8, max_blocks=4),
+    "categorical lstd auto grid": lincat.CategoricalLSTD(gamma=0.8, intervals=20, nodes=16),
     "td float32": lincat.LinearTD(gamma=0.8, dtype="float32", averaging="full"),
 }
 

@@ -43,11 +43,13 @@ def test_learners_are_compared_on_the_same_streams(tmp_path):
     finally:
         sys.path.remove(str(EXAMPLES))
     rows = list(compare_learners.curves(seeds=1, stops=np.array([100, 1500]), intervals=10))
-    assert len(rows) == 4 * 2
+    assert len(rows) == 5 * 2
     by_learner = {row["learner"]: row["W1 to the truth"] for row in rows}
-    assert by_learner["LinearCTD"] < by_learner["SoftmaxCTD"]
+    assert by_learner["CategoricalLSTD"] < by_learner["LinearCTD"] < by_learner["SoftmaxCTD"]
+    assert all(row["seconds"] > 0.0 for row in rows)
     compare_learners.main(str(tmp_path), seeds=1, stops=np.array([100, 200]), intervals=5)
     assert (tmp_path / "learners.svg").exists()
+    assert (tmp_path / "learners-seconds.svg").exists()
 
 
 def _run(script, *options, cwd):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse
 
+import lincat
 from lincat.statistics.totals import Totals
 
 
@@ -95,5 +96,20 @@ def process_rows(process, *, Phi=None):
         phi_next=features[process.next_state],
         power=np.where(process.terminated, 0, 1),
         given=np.full(len(process.state), np.nan),
+        weight=process.stationary[process.state] * process.probability,
+    )
+
+
+def process_transitions(process, Phi=None):
+    """Every outcome of a process as a transition, weighted by its probability; a table by default.
+
+    Means over them are expectations, so a batch solution of them is the process's fixed point.
+    """
+    states = np.arange(process.n_states) if Phi is None else Phi
+    return lincat.Transitions(
+        states[process.state],
+        process.reward,
+        states[process.next_state],
+        terminated=process.terminated,
         weight=process.stationary[process.state] * process.probability,
     )

@@ -1,11 +1,14 @@
 """Objects as files: arrays and a JSON header in safetensors, so that reading one runs no code.
 
 The header holds the format's version, the class, the hyper-parameters and plain values. The bytes
-depend on nothing but the object. Sizes are capped before anything is allocated.
+depend on nothing but the object. Sizes are capped before anything is allocated. A checksum
+(SHA-256) covers header and arrays of objects whose content cannot be told from what a broken disk
+would make of it, such as sums.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -32,6 +35,8 @@ def pack(
     state: dict[str, Any],
     arrays: dict[str, Any],
     plain: Callable[[Any], Any],
+    *,
+    checksum: bool = False,
 ) -> bytes:
     """Return the content of a file; ``plain`` turns into JSON what JSON does not know."""
     from safetensors.numpy import save
@@ -44,6 +49,8 @@ def pack(
         "state": state,
     }
     text = json.dumps(header, sort_keys=True, default=plain)
+    if checksum:
+        text = json.dumps({**json.loads(text), "sha256": _digest(text, arrays)}, sort_keys=True)
     if len(text) > _LARGEST_HEADER:
         raise fail(class_name, f"settings of at most {_LARGEST_HEADER} bytes", len(text))
     content: bytes = save(
@@ -53,9 +60,12 @@ def pack(
 
 
 def unpack(
-    content: bytes, key: str, classes: Collection[str]
+    content: bytes, key: str, classes: Collection[str], *, checksum: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the header of one of these classes, and the arrays, that :func:`pack` put together."""
+    """Return the header of one of these classes, and the arrays, that :func:`pack` put together.
+
+    Files of the classes in ``checksum`` have one, and are refused if they were changed since.
+    """
     from safetensors.numpy import load
 
     size = int.from_bytes(content[:8], "little")
@@ -69,7 +79,23 @@ def unpack(
     if header["class"] not in classes:
         raise fail("class", f"one of {', '.join(sorted(classes))}", repr(header["class"]))
     # Copies, since arrays that cannot be written to have Numba compile every kernel once more.
-    return header, {name: np.array(array) for name, array in load(content).items()}
+    arrays = {name: np.array(array) for name, array in load(content).items()}
+    if header["class"] in checksum:
+        expected = header.pop("sha256")
+        found = _digest(json.dumps(header, sort_keys=True), arrays)
+        if found != expected:
+            remedy = "the file was changed or damaged: make it again"
+            raise fail("checksum", str(expected)[:16], found[:16], remedy)
+    return header, arrays
+
+
+def _digest(text: str, arrays: dict[str, Any]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
 
 
 def write_packed(path: str | Path, content: bytes) -> None:

@@ -1,5 +1,8 @@
 """Checks that every learner passes, public so that learners written elsewhere can be held to them.
 
+Learners from sums pass them as well as streaming ones: what has no step size has no batches either,
+so for those ``batch_size`` makes no difference.
+
     lincat.checks.check_learner(MyLearner(grid=..., gamma=...))
 
 raises an AssertionError that names the promise which was broken.
@@ -11,6 +14,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -18,12 +22,14 @@ from threadpoolctl import threadpool_limits
 
 from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
+from lincat.learners._batch import BatchLearner
 from lincat.learners.files import load
 from lincat.learners.files import save_bytes as _bits
 
 __all__ = ["CHECKS", "check_learner", "example_streams"]
 
 _STATES = 7
+AnyLearner: TypeAlias = Learner | BatchLearner
 
 
 def example_streams(n: int = 1500, *, seed: int = 0) -> dict[str, Transitions]:
@@ -47,7 +53,7 @@ def example_streams(n: int = 1500, *, seed: int = 0) -> dict[str, Transitions]:
     }
 
 
-def check_learner(learner: Learner) -> None:
+def check_learner(learner: AnyLearner) -> None:
     """Run all checks on a learner, with dense and sparse features and with state numbers."""
     for kind, stream in example_streams().items():
         template = learner.clone()
@@ -61,7 +67,7 @@ def check_learner(learner: Learner) -> None:
                 raise AssertionError(f"{name}: {error}") from error
 
 
-def chunked_equals_one_call(learner: Learner, stream: Transitions) -> None:
+def chunked_equals_one_call(learner: AnyLearner, stream: Transitions) -> None:
     """Any way of cutting a stream into calls gives the same bits; so does one at a time."""
     whole = _bits(learner.clone().partial_fit(stream))
     for size in (1, 7, 1024):
@@ -71,7 +77,7 @@ def chunked_equals_one_call(learner: Learner, stream: Transitions) -> None:
         assert _bits(parts) == whole, f"chunks of {size} differ from one call"
 
 
-def batches_cut_between_batches_agree(learner: Learner, stream: Transitions) -> None:
+def batches_cut_between_batches_agree(learner: AnyLearner, stream: Transitions) -> None:
     """With mini-batches, any cut between batches gives the same bits."""
     whole = _bits(learner.clone().partial_fit(stream, batch_size=5))
     parts = learner.clone()
@@ -80,7 +86,7 @@ def batches_cut_between_batches_agree(learner: Learner, stream: Transitions) -> 
     assert _bits(parts) == whole, "calls of 35 transitions differ from one call"
 
 
-def inputs_are_unmodified(learner: Learner, stream: Transitions) -> None:
+def inputs_are_unmodified(learner: AnyLearner, stream: Transitions) -> None:
     """Learning and predicting leave the user's arrays alone."""
     before = [_copy(x) for x in (stream.phi, stream.phi_next, stream.reward, stream.weight)]
     model = learner.clone().fit(stream, batch_size=3)
@@ -90,14 +96,14 @@ def inputs_are_unmodified(learner: Learner, stream: Transitions) -> None:
         assert np.array_equal(_copy(new), old), "an input array has changed"
 
 
-def runs_are_repeatable(learner: Learner, stream: Transitions) -> None:
+def runs_are_repeatable(learner: AnyLearner, stream: Transitions) -> None:
     """The same data give the same bits, also to a learner that has learned something else."""
     first = _bits(learner.clone().fit(stream))
     model = learner.clone().fit(stream[:50])
     assert _bits(model.fit(stream)) == first, "a second fit differs"
 
 
-def clone_keeps_parameters_and_forgets_the_rest(learner: Learner, stream: Transitions) -> None:
+def clone_keeps_parameters_and_forgets_the_rest(learner: AnyLearner, stream: Transitions) -> None:
     """A clone has the same hyper-parameters, the very objects, and nothing learned."""
     model = learner.clone().fit(stream)
     copy = model.clone()
@@ -107,7 +113,7 @@ def clone_keeps_parameters_and_forgets_the_rest(learner: Learner, stream: Transi
     assert _bits(copy.fit(stream)) == _bits(model), "the clone learns something else"
 
 
-def saved_and_loaded_goes_on(learner: Learner, stream: Transitions) -> None:
+def saved_and_loaded_goes_on(learner: AnyLearner, stream: Transitions) -> None:
     """Saving, loading and continuing equals never having stopped, bit for bit."""
     half = len(stream) * 3 // 4
     whole = learner.clone().partial_fit(stream[:half]).partial_fit(stream[half:])
@@ -120,7 +126,7 @@ def saved_and_loaded_goes_on(learner: Learner, stream: Transitions) -> None:
     assert _bits(restored.partial_fit(stream[half:])) == _bits(whole), "it continues differently"
 
 
-def threads_do_not_change_bits(learner: Learner, stream: Transitions) -> None:
+def threads_do_not_change_bits(learner: AnyLearner, stream: Transitions) -> None:
     """Neither threads of BLAS nor learners side by side change what is learned."""
     alone = _bits(learner.clone().fit(stream, batch_size=4))
     for count in (1, 2):
@@ -132,7 +138,7 @@ def threads_do_not_change_bits(learner: Learner, stream: Transitions) -> None:
 
 
 #: All checks, each a function of an unfitted learner and a stream.
-CHECKS: tuple[Callable[[Learner, Transitions], None], ...] = (
+CHECKS: tuple[Callable[[AnyLearner, Transitions], None], ...] = (
     chunked_equals_one_call,
     batches_cut_between_batches_agree,
     inputs_are_unmodified,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import scoringrules
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lincat
@@ -274,3 +274,49 @@ def test_the_distribution_keeps_its_own_copy():
 def test_bad_input_is_named(call, message):
     with pytest.raises(lincat.InvalidInputError, match=message):
         call(lincat.ReturnDistribution([[0.2, 0.6]], lincat.Grid(0.0, 1.0, 2)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 12), st.floats(0.01, 30.0))
+def test_shifted_distributions_against_moving_each_atom(seed, K, scale):
+    """Means exactly, variances by at most spacing²/4 more, signed masses as they are."""
+    rng = np.random.default_rng(seed)
+    low = float(rng.normal())
+    grid = lincat.Grid(low, low + float(rng.uniform(0.5, 5.0)), K)
+    pmf = rng.normal(size=(3, K + 1))
+    pmf += (1.0 - pmf.sum(axis=1, keepdims=True)) / (K + 1)
+    distribution = lincat.ReturnDistribution.from_pmf(pmf, grid)
+    amount = scale * rng.normal(size=3)
+    moved = distribution.shifted(amount)
+    assert moved.grid.spacing == pytest.approx(grid.spacing)
+    for one, p, a in zip(moved.pmf, pmf, amount, strict=True):
+        expected = naive.project(grid.atoms + a, p, moved.grid)
+        np.testing.assert_allclose(one, expected, atol=1e-8)
+    np.testing.assert_allclose(moved.mean(), distribution.mean() + amount, atol=1e-9 * (1 + scale))
+    assert moved.grid.low <= grid.low + amount.min() + 1e-9
+    assert moved.grid.high >= grid.high + amount.max() - 1e-9
+    added = moved.variance() - distribution.variance()
+    assert (added >= -1e-8).all()
+    assert (added <= grid.spacing**2 / 4.0 + 1e-8).all()
+
+
+def test_shifts_by_multiples_of_the_spacing_are_exact():
+    distribution = lincat.ReturnDistribution([[0.2, 0.7]], lincat.Grid(0.0, 1.0, 2))
+    for amount, low in ((0.0, 0.0), (1.5, 1.5), (-2.0, -2.0)):
+        moved = distribution.shifted([amount])
+        assert moved.grid == lincat.Grid(low, low + 1.0, 2)
+        np.testing.assert_allclose(moved.pmf, distribution.pmf)
+
+
+def test_states_far_apart_get_a_coarser_grid():
+    distribution = lincat.ReturnDistribution([[0.5], [0.5]], lincat.Grid(0.0, 1.0, 1))
+    moved = distribution.shifted([0.0, 1e6])
+    assert moved.grid.intervals == 20_000
+    np.testing.assert_allclose(moved.mean(), [0.5, 1e6 + 0.5])
+
+
+def test_shifting_nothing_gives_nothing():
+    empty = lincat.ReturnDistribution(np.zeros((0, 2)), lincat.Grid(0.0, 1.0, 2))
+    assert len(empty.shifted([])) == 0
+    with pytest.raises(lincat.InvalidInputError, match=r"amount: expected an array of shape \(0\)"):
+        empty.shifted([1.0])

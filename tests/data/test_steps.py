@@ -37,3 +37,28 @@ def test_several_batches_are_no_longer_one_record(parts):
     whole = joined([unbroken(3)] * parts)
     assert len(whole) == 3 * parts
     assert (whole.record is None) == (parts > 1)
+
+
+@given(st.integers(1, 8), st.booleans())
+def test_both_makes_each_record_once(n, with_record):
+    steps, calls = unbroken(n), []
+    if not with_record:
+        steps = joined([steps[:], steps[:]])
+
+    def transform(points):
+        calls.append(len(points))
+        return 2.0 * points
+
+    here, there = steps.both(transform)
+    np.testing.assert_array_equal(here, 2.0 * steps.observation)
+    np.testing.assert_array_equal(there, 2.0 * steps.next_observation)
+    assert calls == ([n + 1] if with_record else [2 * n, 2 * n])
+
+
+def test_discounts_are_as_given_or_gamma_and_0_at_ends():
+    no = np.zeros(3, bool)
+    ends = np.array([False, True, False])
+    plain = Steps(np.arange(3), np.zeros(3), np.arange(3), ends, no)
+    assert plain.discounts(0.9).tolist() == [0.9, 0.0, 0.9]
+    given_ones = Steps(np.arange(3), np.zeros(3), np.arange(3), ends, no, np.array([0.5, 0.4, 1.0]))
+    assert given_ones.discounts(0.9).tolist() == [0.5, 0.0, 1.0]

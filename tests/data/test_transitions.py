@@ -239,3 +239,56 @@ def test_squared_norms_are_sums_of_squares(dtype):
     norms = lincat.Transitions(phi, reward, phi_next).squared_norms()
     np.testing.assert_allclose(norms, (phi.astype(float) ** 2).sum(axis=1), rtol=1e-14)
     assert norms.dtype == np.float64
+
+
+def everything(n=6):
+    phi, reward, phi_next = dense(n=n, d=3)
+    rng = np.random.default_rng(0)
+    return lincat.Transitions(
+        phi,
+        reward,
+        phi_next,
+        terminated=np.arange(n) == 2,
+        discount=rng.random(n),
+        weight=rng.random(n),
+        truncated=np.arange(n) == 4,
+    )
+
+
+def test_centred_rewards_are_td_errors():
+    t = everything()
+    V, V_next = np.random.default_rng(1).normal(size=(2, 6))
+    about = t.centred(V, V_next, gamma=0.9)
+    for i in range(6):
+        ahead = 0.0 if i == 2 else t.discount[i] * V_next[i]
+        assert about.reward[i] == pytest.approx(t.reward[i] + ahead - V[i], abs=1e-15)
+    for name in ("phi", "phi_next", "terminated", "discount", "weight", "truncated"):
+        assert getattr(about, name) is not None
+        np.testing.assert_array_equal(getattr(about, name), getattr(t, name))
+    np.testing.assert_array_equal(t.reward, everything().reward)
+
+
+def test_centring_twice_adds_up_and_zero_changes_nothing():
+    t = everything()
+    V, V_next, W, W_next = np.random.default_rng(1).normal(size=(4, 6))
+    twice = t.centred(V, V_next, 0.9).centred(W, W_next, 0.9).reward
+    np.testing.assert_allclose(twice, t.centred(V + W, V_next + W_next, 0.9).reward, atol=1e-12)
+    np.testing.assert_array_equal(t.centred(np.zeros(6), np.zeros(6), 0.9).reward, t.reward)
+
+
+@pytest.mark.parametrize(
+    ("value", "value_next", "message"),
+    [
+        ([0.0], np.zeros(6), r"value: expected an array of shape \(6\)"),
+        (np.zeros(6), [np.nan] * 6, "value_next: expected finite numbers"),
+    ],
+)
+def test_values_that_do_not_fit_are_named(value, value_next, message):
+    with pytest.raises(lincat.InvalidInputError, match=message):
+        everything().centred(value, value_next, 0.9)
+
+
+def test_slices_keep_where_records_break_off():
+    assert everything()[3:].truncated.tolist() == [False, True, False]
+    with pytest.raises(lincat.InvalidInputError, match="truncated: expected true or false"):
+        lincat.Transitions(EYE, [0.0, 1.0], EYE, truncated=[0, 2])

@@ -22,6 +22,8 @@ POINTS = {
     "fourier": lambda: lincat.Fourier(order=2, max_terms=20),
     "rbf": lambda: lincat.RadialBasis(centers=7),
     "plain rbf": lambda: lincat.RadialBasis(centers=7, normalised=False, width=0.7, seed=3),
+    "smooth": lambda: lincat.Smooth(bumps=9),
+    "points": lambda: lincat.Points(),
     "scaling": lambda: lincat.Scaling(),
     "bare scaling": lambda: lincat.Scaling(intercept=False, unit_norm=False),
     "identity": lambda: lincat.Identity(),

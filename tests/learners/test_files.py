@@ -182,7 +182,7 @@ def assign(*keys, value):
     ("change", "reason"),
     [
         (assign("format", value=2), "format: expected version 1, got 2; read it with a newer"),
-        (assign("class", value="Popen"), "class: expected one of LinearCTD"),
+        (assign("class", value="Popen"), "class: expected one of CategoricalLSTD, LSTD, LinearCTD"),
         (assign("params", "colour", value="red"), "something else"),
         (assign("params", value=[]), "something else"),
         (assign("params", "grid", "intervals", value=-3), "intervals: expected"),

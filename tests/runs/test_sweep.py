@@ -77,6 +77,29 @@ def test_tables_and_softmax():
     assert row["cramer"] > 0.0
 
 
+def test_learners_from_sums_solve_at_each_checkpoint():
+    learner = lincat.CategoricalLSTD(grid=PROBLEM.grid(10), gamma=PROBLEM.gamma)
+    rows = sweep(learner, intervals=[5, 10], seed=[3, 4], checkpoints=[50, 300])
+    assert [(r["intervals"], r["step_size"], r["seed"], r["updates"]) for r in rows] == [
+        (K, None, s, n) for K in (5, 10) for s in (3, 4) for n in (50, 300)
+    ]
+    drawn = PROBLEM.process.sample(300, seed=4, kind="generative")
+    columns = (PROBLEM.Phi[drawn.state], drawn.reward, PROBLEM.Phi[drawn.next_state])
+    found = learner.clone().fit(*columns).predict(PROBLEM.Phi)
+    Theta = lincat.solve_categorical(PROBLEM.process, PROBLEM.Phi, learner.grid, PROBLEM.gamma)
+    exact = lincat.ReturnDistribution(lincat.cdf_from_theta(PROBLEM.Phi, Theta), learner.grid)
+    distance = lincat.cramer(found, exact, weights=PROBLEM.process.stationary)
+    assert rows[-1]["cramer"] == pytest.approx(distance, rel=1e-9)
+    (row,) = sweep(lincat.LSTD(gamma=PROBLEM.gamma), checkpoints=[300])
+    value = PROBLEM.Phi @ lincat.solve_value(PROBLEM.process, PROBLEM.Phi, PROBLEM.gamma)
+    drawn = PROBLEM.process.sample(300, seed=0, kind="generative")
+    columns = (PROBLEM.Phi[drawn.state], drawn.reward, PROBLEM.Phi[drawn.next_state])
+    off = lincat.LSTD(gamma=PROBLEM.gamma).fit(*columns).predict(PROBLEM.Phi) - value
+    expected = np.sqrt(PROBLEM.process.stationary @ off**2)
+    assert row["value_error"] == pytest.approx(expected, rel=1e-9)
+    assert row["intervals"] is None
+
+
 def test_one_stream_for_all():
     drawn = PROBLEM.process.sample(500)
     stream = lincat.Transitions(
@@ -104,6 +127,10 @@ def test_one_stream_for_all():
         (
             {"learner": lincat.LinearTD(gamma=0.5), "intervals": [3]},
             "intervals: expected a learner",
+        ),
+        (
+            {"learner": lincat.LSTD(gamma=0.5), "step_size": [0.1]},
+            "step_size: expected none, as LSTD has no steps",
         ),
         ({"threads": 0}, "threads: expected an integer of at least 1"),
     ],

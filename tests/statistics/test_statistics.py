@@ -339,3 +339,36 @@ def test_statistics_of_other_features_are_not_merged():
     right = lincat.Statistics().update(features(3))
     with pytest.raises(lincat.InvalidInputError, match="other: expected statistics of 2 features"):
         left.merge(right)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "states"])
+@pytest.mark.parametrize("n", [40, 9_000])
+def test_a_copy_can_be_added_to_alone(kind, n):
+    t, truncated = stream(n, 70, 1, "few", kind)
+    statistics = lincat.Statistics(70, max_blocks=4).update(t, truncated)
+    before = statistics.totals()
+    other = statistics.copy().update(t, truncated)
+    assert (statistics.count, other.count) == (n, 2 * n)
+    assert_equal(statistics.totals(), before)
+    twice = lincat.Statistics(70, max_blocks=4).update(t, truncated).update(t, truncated)
+    assert_equal(other.totals(), twice.totals())
+    more = statistics.update(t, truncated)
+    assert_equal(more.totals(), other.totals())
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_follows_each_group(sparse):
+    """Σ w phi' by group, where phi·e = 1: features whose first is 1."""
+    rng = np.random.default_rng(0)
+    phi, phi_next = rng.random((2, 300, 70))
+    phi[:, 0] = phi_next[:, 0] = 1.0
+    reward, weight = rng.choice([0.0, 1.0, 3.0], 300), rng.random(300)
+    ended = rng.random(300) < 0.2
+    features = [scipy.sparse.csr_array(x) if sparse else x for x in (phi, phi_next)]
+    t = lincat.Transitions(features[0], reward, features[1], ended, weight=weight)
+    totals = lincat.Statistics().update(t).totals()
+    found = totals.following(np.eye(70)[0])
+    assert found.shape == (len(totals.reward), 70)
+    for row, r, power in zip(found, totals.reward, totals.power, strict=True):
+        chosen = (reward == r) & ~ended & (power != 0)
+        np.testing.assert_allclose(row, (weight[:, None] * phi_next)[chosen].sum(axis=0), atol=1e-9)

@@ -10,16 +10,16 @@ import numpy as np
 
 from lincat import kernels
 from lincat._arguments import check_array, check_integer, check_number, fail
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import FeatureMatrix
 from lincat.features._base import Features
 from lincat.features.bounds import input_names
+from lincat.features.centers import spacing_of, spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
 from lincat.features.standardise import check_factors, standardise
 
 __all__ = ["RadialBasis"]
 
 _SAMPLE = 10_000  # observations among which centres are chosen
-_ROUNDS = 5  # of moving each centre into the middle of the observations nearest to it
 
 
 @final
@@ -87,8 +87,8 @@ class RadialBasis(Features):
         sample = (points - shift) * factor
         if len(sample) > _SAMPLE:
             sample = sample[rng.choice(len(sample), _SAMPLE, replace=False)]
-        self.centers_ = _centers(sample, count, rng)
-        self.width_ = _automatic_width(self.centers_) if width is None else width
+        self.centers_ = spread_centers(sample, count, rng)
+        self.width_ = spacing_of(self.centers_) if width is None else width
         self._shift_, self._factor_ = shift, factor
         self._last_ = 0.0 if self.normalised else 1.0
         self.n_features_ = len(self.centers_) + (not self.normalised)
@@ -137,36 +137,3 @@ class RadialBasis(Features):
         self.width_ = check_number(values["width"], "width", low=1e-9)
         self._last_ = check_number(values["last"], "last", low=0.0, high=1.0)
         self.n_features_ = len(self.centers_) + (self._last_ > 0.0)
-
-
-def _centers(sample: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
-    """Return centres by k-means, begun as k-means++ does (Arthur & Vassilvitskii 2007)."""
-    from scipy.spatial.distance import cdist
-
-    chosen = [sample[rng.integers(len(sample))]]
-    squared = cdist(sample, chosen[-1:], "sqeuclidean")[:, 0]
-    while len(chosen) < count and squared.max() > 0.0:
-        pick = int(np.searchsorted(np.cumsum(squared), rng.random() * squared.sum(), side="right"))
-        pick = pick if pick < len(sample) else int(np.argmax(squared))
-        chosen.append(sample[pick])
-        squared = np.minimum(squared, cdist(sample, chosen[-1:], "sqeuclidean")[:, 0])
-    centers = np.array(chosen)
-    for _ in range(_ROUNDS):
-        nearest = cdist(sample, centers, "sqeuclidean").argmin(axis=1)
-        members = np.bincount(nearest, minlength=len(centers))
-        kept = members > 0  # a centre that lost all its observations stays where it was
-        for j in range(sample.shape[1]):
-            sums = np.bincount(nearest, weights=sample[:, j], minlength=len(centers))
-            centers[kept, j] = sums[kept] / members[kept]
-    return centers
-
-
-def _automatic_width(centers: FloatArray) -> float:
-    """The median distance from a centre to the nearest other; 1 if there is none."""
-    from scipy.spatial.distance import cdist
-
-    if len(centers) == 1:
-        return 1.0
-    distances = cdist(centers, centers)
-    np.fill_diagonal(distances, np.inf)
-    return max(float(np.median(distances.min(axis=1))), 1e-9)

@@ -21,8 +21,8 @@ from lincat._arguments import check_array, check_integer, check_number, fail
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.features._base import Features
 from lincat.features.bounds import input_names
+from lincat.features.centers import spacing_of, spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
-from lincat.features.rbf import RadialBasis
 from lincat.features.standardise import check_factors, standardise
 
 __all__ = ["Smooth"]
@@ -95,15 +95,9 @@ class Smooth(Features):
             self._low_[g], self._high_[g] = inside.min(axis=0), inside.max(axis=0)
             if len(inside) > _SAMPLE:
                 inside = inside[rng.choice(len(inside), _SAMPLE, replace=False)]
-            if inside.shape[1] == 0 or share < 1:
-                self._centers_.append(np.zeros((0, inside.shape[1])))
-                self._widths_.append(1.0)
-                continue
-            basis = RadialBasis(centers=share, seed=seed).fit(inside)
-            # Centres in the coordinates of all, so that one kernel serves every combination.
-            scale = np.where(basis._factor_ > 0.0, basis._factor_, 1.0)
-            self._centers_.append(basis.centers_ / scale + basis._shift_)
-            self._widths_.append(basis.width_ / float(np.exp(np.log(scale).mean())))
+            centers, width = _bumps(inside, share, seed)
+            self._centers_.append(centers)
+            self._widths_.append(width)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -209,3 +203,14 @@ class Smooth(Features):
         self._centers_ = np.split(centers, np.cumsum(counts)[:-1])
         self._widths_ = widths
         self._lay_out()
+
+
+def _bumps(points: FloatArray, count: int, seed: int) -> tuple[FloatArray, float]:
+    """Return centres (count, m) and a width, chosen as if each coordinate had spread 1."""
+    if points.shape[1] == 0:
+        return np.zeros((0, 0)), 1.0
+    shift, factor = standardise(points)
+    centers = spread_centers((points - shift) * factor, count, np.random.default_rng(seed))
+    # Back in the coordinates of all, so that one kernel serves every combination.
+    scale = np.where(factor > 0.0, factor, 1.0)
+    return centers / scale + shift, spacing_of(centers) / float(np.exp(np.log(scale).mean()))

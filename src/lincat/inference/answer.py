@@ -79,6 +79,9 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     below_quantile, below_quantile_se : float
         Share of returns below that quantile as it is reported, an atom: what "one run in twenty
         ends below" claims. On a coarse grid less than the level is expected.
+    quantile_miss : float
+        By how much more or less of the returns than the level lies below that quantile, where two
+        spacings of the grid either way are forgiven; 0 where the quantile is right.
     pit : tuple of float
         Heights of the histogram of the probability integral transform, 1 on average: a hump means
         that predictions are too wide, a U too narrow, a slope too high or too low.
@@ -108,6 +111,7 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     below_tail_se: float | None
     below_quantile: float
     below_quantile_se: float | None
+    quantile_miss: float
     pit: Numbers
     predicted_cdf: Numbers
     empirical_cdf: Numbers

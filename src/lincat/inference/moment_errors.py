@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lincat._typing import FeatureMatrix, FloatArray
+from lincat.solvers.influence import cosines
 from lincat.solvers.moments import Moments, cross_sum, solve_linear, weighted_cross
 from lincat.solvers.whitening import whiten
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.totals import Totals
 
-__all__ = ["MomentErrors", "cosines", "moment_errors"]
+__all__ = ["MomentErrors", "moment_errors"]
 
 _COSINES = 8
 
@@ -29,24 +30,6 @@ class MomentErrors:
 
     mean: FloatArray
     variance: FloatArray
-
-
-def cosines(block_weights: FloatArray, orders: int) -> FloatArray:
-    """Return √2 cos(π j t) for j = 1 .. orders at the middle t of each block, (orders, blocks).
-
-    Time runs from 0 to 1 in proportion to the weight of the blocks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from lincat.inference.moment_errors import cosines
-    >>> cosines(np.ones(4), 1).round(3)
-    array([[ 1.307,  0.541, -0.541, -1.307]])
-    """
-    ends = np.cumsum(block_weights) / block_weights.sum()
-    middle = ends - block_weights / block_weights.sum() / 2.0
-    order = np.arange(1, orders + 1)[:, None]
-    return np.asarray(np.sqrt(2.0) * np.cos(np.pi * order * middle))
 
 
 def moment_errors(

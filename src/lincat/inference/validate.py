@@ -20,6 +20,7 @@ __all__ = ["validate"]
 _ENOUGH = 30  # returns per state from which its own empirical distribution says something
 _WORST = 0.9  # share of states that are no worse than the worst
 _SMALLEST_SD = 0.1  # of that of all returns together: what is nearly certain is measured in it
+_FORGIVEN = 2.0  # spacings by which a quantile may be off: projection smears atoms
 _CELLS = 1 << 20  # numbers in a table that is made at once
 
 
@@ -193,7 +194,11 @@ class _Cases:
         transform = Transform(self.cdf, self.grid, values)
         self.inside = [transform.within((1.0 - c) / 2.0, (1.0 + c) / 2.0) for c in levels.tolist()]
         self.below = transform.below(tail)
-        self.below_quantile = (values < proper.quantile(tail)[:, None]).astype(np.float64)
+        quantile = proper.quantile(tail)[:, None]
+        self.below_quantile = (values < quantile).astype(np.float64)
+        forgiven = _FORGIVEN * dist.grid.spacing
+        self.well_below = (values < quantile - forgiven).astype(np.float64)
+        self.hardly_above = (values <= quantile + forgiven).astype(np.float64)
         # The share of each state's own mass that lies below the edge of each bin.
         self.pit = np.stack(
             [(mass * transform.below(u)).sum(axis=1) for u in np.linspace(0.0, 1.0, bins + 1)], 1
@@ -302,6 +307,11 @@ class _Cases:
             below_tail_se=below_se,
             below_quantile=below_quantile,
             below_quantile_se=below_quantile_se,
+            quantile_miss=max(
+                average(self.well_below)[0] - self.tail,
+                self.tail - average(self.hardly_above)[0],
+                0.0,
+            ),
             pit=tuple((len(height) * height).tolist()),
             predicted_cdf=(*pooled.tolist(), 1.0),
             empirical_cdf=tuple(empirical.tolist()),

@@ -6,6 +6,7 @@ There is no step size and no order of updates: the answer is the fixed point of 
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +16,8 @@ import scipy.sparse
 
 from lincat._arguments import check_integer, check_number, fail
 from lincat._parameters import Parametrised
-from lincat._typing import ArrayLike, BoolArray, FeatureMatrix
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat.core.grid import Grid
 from lincat.data.transitions import check_state_features
 from lincat.learners.inputs import as_transitions
 from lincat.learners.state_sample import StateSample
@@ -26,6 +28,9 @@ __all__ = ["BatchLearner"]
 
 class BatchLearner(Parametrised, ABC):
     """Base of :class:`lincat.LSTD` and :class:`lincat.CategoricalLSTD`."""
+
+    #: Where distributions live; None for a learner of means.
+    grid: Grid | str | None = None
 
     def __init__(
         self,
@@ -50,8 +55,16 @@ class BatchLearner(Parametrised, ABC):
         """Solve the equations of the statistics, and keep what comes out in attributes."""
 
     @abstractmethod
-    def _predict(self, Phi: FeatureMatrix) -> Any:
-        """What was solved says of the states with features Phi."""
+    def predict(self, Phi: Any) -> Any:
+        """Return what the data say of the states with features Phi (n, d), or of state numbers."""
+
+    @abstractmethod
+    def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        """Arrays and numbers of what was solved, for files."""
+
+    @abstractmethod
+    def _restore_answer(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+        """Restore what :meth:`_answer` gave."""
 
     # -------------------------------------------------------------------------------- learning
 
@@ -104,7 +117,8 @@ class BatchLearner(Parametrised, ABC):
         if len(transitions):
             self._unsolve()
             self.statistics_.update(transitions, truncated)
-            self._sample_.update(transitions.phi)
+            if transitions.kind != "states":  # else the sums name every state that was seen
+                self._sample_.update(transitions.phi)
         return self
 
     def learn_one(
@@ -141,11 +155,6 @@ class BatchLearner(Parametrised, ABC):
 
     # ------------------------------------------------------------------------------- answering
 
-    def predict(self, Phi: Any) -> Any:
-        """Return what the data say of the states with features Phi (n, d), or of state numbers."""
-        self._ready()
-        return self._predict(self._check_states(Phi))
-
     @property
     def begun(self) -> bool:
         """Whether it has been given anything to learn from."""
@@ -162,10 +171,9 @@ class BatchLearner(Parametrised, ABC):
 
     def sampled_features(self) -> FeatureMatrix:
         """Return features of a sample of the states seen; of all where states are numbers."""
-        rows = self._sample_.rows()
-        if rows.ndim == 1:
-            rows = np.flatnonzero(self.touched_rows())
-        return self._check_states(rows)
+        if len(self._sample_):
+            return self._sample_.rows()
+        return self._check_states(np.flatnonzero(self.touched_rows()))
 
     def save(self, path: str | Path) -> None:
         """Write the learner, its statistics and its answer to a file: safetensors, no code."""
@@ -175,6 +183,9 @@ class BatchLearner(Parametrised, ABC):
         save(self, path)
 
     # ---------------------------------------------------------------------------------- inside
+
+    _is_solved = False
+    _is_shared_ = False
 
     def _begin(self) -> None:
         self._validate()
@@ -186,6 +197,22 @@ class BatchLearner(Parametrised, ABC):
                 memory_limit=self.memory_limit,
             )
             self._sample_ = StateSample()
+        elif self._is_shared_:
+            self.statistics_, self._sample_ = self.statistics_.copy(), self._sample_.copy()
+            self._is_shared_ = False
+
+    def _solved_copy(self, **changes: Any) -> Self:
+        """Return a copy with other hyper-parameters, which shares what was seen until either adds.
+
+        Those that are None stay as they are.
+        """
+        self._is_shared_ = True
+        other = copy.copy(self)
+        other._unsolve()
+        other.set_params(**{name: value for name, value in changes.items() if value is not None})
+        other._validate()
+        other._ready()
+        return other
 
     def _ready(self) -> None:
         """Solve, unless what was solved is still true."""
@@ -194,8 +221,6 @@ class BatchLearner(Parametrised, ABC):
         if not self._is_solved:
             self._solve()
             self._is_solved = True
-
-    _is_solved = False
 
     def _unsolve(self) -> None:
         self._is_solved = False

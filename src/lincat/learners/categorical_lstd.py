@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Self, final
 
 import numpy as np
+from scipy.sparse import issparse
 
-from lincat._arguments import check_integer, fail
+from lincat._arguments import check_array, check_choice, check_integer, check_number, fail
 from lincat._text import shown
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.bellman import clipped_mass
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
+from lincat.core.uncertainty import Uncertainty
 from lincat.learners._batch import BatchLearner
 from lincat.solvers.batch import BatchSolution, solve_totals
 from lincat.solvers.grid_choice import GridChoice, choose_grid
+from lincat.solvers.influence import CAUTIONS, Ensemble, influence
 from lincat.solvers.moments import Moments, solve_moments
 from lincat.solvers.whitening import whiten
 
 __all__ = ["CategoricalLSTD"]
+
+_UNSEEN = 1e-6  # part of a state's features that may be rounding
 
 
 @final
@@ -61,6 +65,8 @@ class CategoricalLSTD(BatchLearner):
         With rank, null directions, spectral radius, and further right-hand sides.
     moments_ : Moments
         Mean and second moment by equations of their own, which no grid widens.
+    ensemble_ : Ensemble
+        Errors that Theta may have, computed when they are first asked for; with cautions.
     statistics_ : Statistics
     n_seen_ : int
 
@@ -107,18 +113,15 @@ class CategoricalLSTD(BatchLearner):
         grid: Grid | str | None = None,
         intervals: int | str | None = None,
     ) -> Self:
-        """Return a copy that answers for another gamma, grid or K, from the same statistics."""
-        given = {"gamma": gamma, "grid": grid, "intervals": intervals}
-        other = copy.copy(self)
-        other._unsolve()
-        other.set_params(**{name: value for name, value in given.items() if value is not None})
+        """Return a copy that answers for another gamma, grid or K, from the same statistics.
+
+        Discounts that came with the data stay as they are. With ``intervals`` alone, a grid that
+        was given keeps its ends.
+        """
         if grid is None and intervals is not None and isinstance(self.grid, Grid):
-            other.grid = Grid(
-                self.grid.low, self.grid.high, check_integer(intervals, "intervals", low=1)
-            )
-        other._validate()
-        other._ready()
-        return other
+            K = check_integer(intervals, "intervals", low=1)
+            grid = Grid(self.grid.low, self.grid.high, K)
+        return self._solved_copy(gamma=gamma, grid=grid, intervals=intervals)
 
     def _validate(self) -> None:
         super()._validate()
@@ -148,15 +151,78 @@ class CategoricalLSTD(BatchLearner):
         )
         self._Theta_ = self._solution_.Theta
         self._residual_ = self._solution_.residual
+        self._ensemble_: Ensemble | None = None
+        self._null_: FeatureMatrix | None = (
+            self._solution_.null_directions if self.ridge == 0.0 else None
+        )
 
-    def _restore_answer(self, wanted: int | None, residual: float) -> None:
-        """Say where an answer that was read from a file came from."""
-        self._residual_, self._solution_ = residual, None
+    def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        grid, choice, ensemble = self._grid_, self._choice_, self._ensemble_
+        arrays = {**self._moments_.arrays(), "Theta": self._Theta_}
+        numbers: dict[str, Any] = {
+            "grid": [grid.low, grid.high, grid.intervals],
+            "wanted": None if choice is None else choice.wanted,
+            "residual": self._residual_,
+        }
+        if ensemble is not None:
+            arrays["Psi"] = ensemble.Psi
+            numbers["correlation"] = ensemble.correlation
+            numbers["cautions"] = list(ensemble.cautions)
+        return arrays, numbers
+
+    def _restore_answer(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+        d, wanted = self.statistics_.n_features or 0, numbers["wanted"]
+        self._grid_ = Grid(*numbers["grid"])
+        self._moments_ = Moments.from_arrays(arrays, d)
+        self._Theta_ = check_array(arrays["Theta"], "Theta", shape=(d, self._grid_.intervals))
+        self._residual_ = check_number(numbers["residual"], "residual", low=0.0)
+        self._ensemble_, self._null_ = None, None
+        if "Psi" in arrays:
+            words = tuple(CAUTIONS)
+            self._ensemble_ = Ensemble(
+                check_array(arrays["Psi"], "Psi", shape=(None, d, self._grid_.intervals)),
+                check_number(numbers["correlation"], "correlation"),
+                tuple(check_choice(word, "cautions", words) for word in numbers["cautions"]),
+            )
         self._choice_ = None if wanted is None else GridChoice(self._grid_, wanted, self._moments_)
+        self._solution_ = None  # found again if it is asked for
 
-    def _predict(self, Phi: FeatureMatrix) -> ReturnDistribution:
-        cdf = Phi @ self._Theta_ + uniform_cdf(self._grid_.intervals)
-        return ReturnDistribution(cdf, self._grid_)
+    # ---------------------------------------------------------------------------------- answering
+
+    def predict(self, Phi: Any, *, confidence: float | None = None) -> ReturnDistribution:
+        """Return the distributions of the return from states.
+
+        Parameters
+        ----------
+        Phi : array or CSR matrix of shape (n, d), or n state numbers
+        confidence : float, optional
+            In (0, 1): the distributions then know their sampling error, for
+            :meth:`ReturnDistribution.interval` and :meth:`ReturnDistribution.band`. It is computed
+            when it is first asked for, from the blocks of the statistics.
+        """
+        self._ready()
+        features = self._check_states(Phi)
+        cdf = features @ self._Theta_ + uniform_cdf(self._grid_.intervals)
+        if confidence is None:
+            return ReturnDistribution(cdf, self._grid_)
+        share = check_number(
+            confidence, "confidence", low=0.0, high=1.0, low_open=True, high_open=True
+        )
+        Psi = self.ensemble_.Psi
+        directions = np.array([features @ one for one in Psi]).reshape(len(Psi), *cdf.shape)
+        known = Uncertainty(directions, share, self._touches_nothing(features))
+        return ReturnDistribution(cdf, self._grid_, known)
+
+    def _touches_nothing(self, Phi: FeatureMatrix) -> BoolArray:
+        """Whether a state has features in directions of which no transition had any, (n,)."""
+        if self._null_ is None:
+            self._null_ = whiten(self.statistics_.totals().Sigma).null
+        size = np.asarray(abs(Phi).max(axis=1).todense() if issparse(Phi) else abs(Phi).max(axis=1))
+        if not self._null_.shape[1]:
+            return np.zeros(size.size, dtype=bool)
+        part = abs(Phi @ self._null_).max(axis=1)
+        part = np.asarray(part.todense() if issparse(part) else part)
+        return np.asarray(part.ravel() > _UNSEEN * size.ravel())
 
     # ------------------------------------------------------------------------------ what it knows
 
@@ -198,6 +264,14 @@ class CategoricalLSTD(BatchLearner):
             totals = self.statistics_.totals()
             self._solution_ = solve_totals(totals, self._grid_, self.gamma, ridge=self.ridge)
         return self._solution_
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        """Errors that Theta may have, (nu, d, K), from the blocks of the statistics."""
+        self._ready()
+        if self._ensemble_ is None:
+            self._ensemble_ = influence(self.statistics_, self.solution_)
+        return self._ensemble_
 
     @property
     def clipped_mass_(self) -> FloatArray:

@@ -21,8 +21,11 @@ from lincat.learners._base import Learner
 from lincat.learners._batch import BatchLearner
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.batch_files import restore_batch, state_of_batch
+from lincat.learners.categorical_lstd import CategoricalLSTD
+from lincat.learners.lstd import LSTD
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.learners.schedules import SCHEDULES
+from lincat.statistics.block_statistics import Statistics
 
 __all__ = ["load", "save", "save_bytes"]
 
@@ -32,6 +35,8 @@ _KEY = "lincat"
 _VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Grid, *SCHEDULES)}
 # Files of 0.1.0 did not, and there was one of each.
 _UNNAMED = {"grid": "Grid", "step_size": "PolynomialDecay"}
+# Learners from sums, whose files have a checksum.
+_SUMMED = (LSTD.__name__, CategoricalLSTD.__name__)
 
 
 def save(learner: Learner | BatchLearner, path: str | Path) -> None:
@@ -41,13 +46,14 @@ def save(learner: Learner | BatchLearner, path: str | Path) -> None:
 
 def save_bytes(learner: Learner | BatchLearner) -> bytes:
     """Return the content of a learner's file; a warm-up ends here, but nothing is solved."""
+    batch = isinstance(learner, BatchLearner)
     if isinstance(learner, BatchLearner):
         arrays, numbers = state_of_batch(learner)
     else:
         learner._end_warm_up()
         arrays, numbers = _state(learner)
     params = {name: _plain(value) for name, value in learner.get_params().items()}
-    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
+    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain, checksum=batch)
 
 
 def load(path: str | Path) -> Any:
@@ -67,11 +73,11 @@ def load(path: str | Path) -> Any:
 
 
 def _build(content: bytes) -> Learner | BatchLearner:
-    header, arrays = unpack(content, _KEY, LEARNERS.names.values())
+    header, arrays = unpack(content, _KEY, LEARNERS.names.values(), checksum=_SUMMED)
     params = {name: _unplain(name, value) for name, value in header["params"].items()}
     learner: Learner | BatchLearner = LEARNERS.named(header["class"])(**params)
     if isinstance(learner, BatchLearner):
-        restore_batch(learner, header["lincat"], arrays, header["state"])
+        restore_batch(learner, arrays, header["state"])
         return learner
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
@@ -148,8 +154,10 @@ def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    if isinstance(value, Statistics):  # of which only the nodes matter
+        return "auto" if value.exact_rewards else value.nodes_.tolist()
     name = type(value).__name__
     return {"class": name, **asdict(value)} if name in _VALUES else value
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, Self, final
 
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import FloatArray
 from lincat.learners._batch import BatchLearner
 from lincat.solvers.moments import Moments, solve_moments
 
@@ -49,9 +49,22 @@ class LSTD(BatchLearner):
     (array([1.]), array([0.33]))
     """
 
+    def solve(self, *, gamma: float | None = None) -> Self:
+        """Return a copy that answers for another gamma, from the same statistics.
+
+        Discounts that came with the data stay as they are.
+        """
+        return self._solved_copy(gamma=gamma)
+
     def _solve(self) -> None:
         totals = self.statistics_.totals()
         self._moments_: Moments = solve_moments(totals, self.gamma, ridge=self.ridge)
+
+    def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+        return self._moments_.arrays(), {}
+
+    def _restore_answer(self, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+        self._moments_ = Moments.from_arrays(arrays, self.statistics_.n_features or 0)
 
     @property
     def psi_(self) -> FloatArray:
@@ -65,10 +78,12 @@ class LSTD(BatchLearner):
         self._ready()
         return self._moments_
 
+    def predict(self, Phi: Any) -> FloatArray:
+        """Return the mean of the return from states with features Phi (n, d), or state numbers."""
+        self._ready()
+        return self._moments_.mean(self._check_states(Phi))
+
     def variance(self, Phi: Any) -> FloatArray:
         """Return the variance of the return; features that are not exact may make it negative."""
         self._ready()
         return self._moments_.variance(self._check_states(Phi))
-
-    def _predict(self, Phi: FeatureMatrix) -> FloatArray:
-        return self._moments_.mean(Phi)

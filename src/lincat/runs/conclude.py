@@ -11,6 +11,7 @@ from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
 from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner
+from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.config import EvaluationConfig, config_to_toml
 from lincat.runs.diagnosis import diagnosis_of, widening_of
 from lincat.runs.folder import MetricsRow, RunFolder
@@ -41,9 +42,13 @@ def answer_of(
 ) -> Answer:
     """Return what the run says of the shown states, and how far to trust it."""
     config, source, shown = folder.config, opened.source, recorder.shown
-    distribution = model.predict_shown(shown)
+    solved = isinstance(model.learner, CategoricalLSTD)
+    distribution = model.predict_shown(shown, confidence=_CONFIDENCE if solved else None)
     bands = None
-    if (bars := _bars(recorder)) is not None:
+    if distribution.uncertainty is not None and not distribution.uncertainty.unknown.any():
+        low, high = distribution.band()
+        bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
+    elif (bars := _bars(recorder)) is not None:
         low, high = bars.bands(distribution, confidence=_CONFIDENCE)
         bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
     return Answer(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from lincat._arguments import fail
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.steps import Steps
@@ -98,20 +99,38 @@ class Model:
     def _both_features(self, steps: Steps) -> tuple[FeatureMatrix, FeatureMatrix]:
         return steps.both(self.features.transform)
 
-    def predict(self, observations: Any) -> ReturnDistribution:
-        """Return the distribution of the return from each observation."""
+    def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
+        """Return the distribution of the return from each observation.
+
+        With ``confidence`` they carry their sampling error, which only the batch solution knows.
+        """
         with self._alone:
             phi = self.features.lookup(observations)
-        distribution: ReturnDistribution = self.learner.predict(phi)
+        distribution: ReturnDistribution
+        if confidence is None:
+            distribution = self.learner.predict(phi)
+        elif isinstance(self.learner, CategoricalLSTD):
+            distribution = self.learner.predict(phi, confidence=confidence)
+        else:
+            remedy = 'evaluate with learner="lstd"'
+            got = f"a model of {type(self.learner).__name__}"
+            raise fail("confidence", "a model that was solved from sums", got, remedy)
         if self.potential is None:
             return distribution
         return distribution.shifted(self.potential.values(observations))
 
-    def predict_shown(self, shown: ShownStates) -> ReturnDistribution:
+    def predict_shown(
+        self, shown: ShownStates, *, confidence: float | None = None
+    ) -> ReturnDistribution:
         """Return the distribution of each group of states: the average over its members."""
         observations, group = shown.observations()
-        distribution = self.predict(observations)
-        return ReturnDistribution(averaged(distribution.cdf_values, group), distribution.grid)
+        each = self.predict(observations, confidence=confidence)
+        known = each.uncertainty
+        if known is not None:
+            directions = np.stack([averaged(one, group) for one in known.directions])
+            unknown = averaged(known.unknown[:, None].astype(np.float64), group)[:, 0] > 0.0
+            known = replace(known, directions=directions, unknown=unknown)
+        return ReturnDistribution(averaged(each.cdf_values, group), each.grid, known)
 
 
 def averaged(rows: FloatArray, group: Any) -> FloatArray:

@@ -41,7 +41,8 @@ _VISITS = 20  # of each of them, on average, at least
 _PSEUDO_ROWS = 10.0  # what a ridge weighs
 _STEPS = 0.1  # of the horizon: rewards of so many steps are summed, where steps are long
 _TRAINED = 0.8  # of the pilot, in a trial
-_TRIAL_ROWS = 60_000  # of the pilot, at most
+_TRIAL_ROWS = 25_000  # of the pilot, at most
+_TRIAL_INTERVALS = 200
 _SCORED = 2_000  # returns that a trial is scored on, at most
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.02  # weight of what is missing of a return at most
@@ -218,7 +219,11 @@ def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> _Candida
 
 def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
     learner = CategoricalLSTD(
-        gamma=gamma, ridge=plan.ridge, n_features=plan.features.n_features_, max_blocks=1
+        gamma=gamma,
+        intervals=_TRIAL_INTERVALS,
+        ridge=plan.ridge,
+        n_features=plan.features.n_features_,
+        max_blocks=1,
     )
     model = Model(plan.features, learner, plan.potential)
     for part in n_step(_parts(steps), plan.n_step, gamma):

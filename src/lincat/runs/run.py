@@ -81,9 +81,13 @@ class Run:
         """The states that the report shows, as observations."""
         return self._folder.shown
 
-    def predict(self, observations: Any) -> ReturnDistribution:
-        """Return the distribution of the return from each observation, as the source gives them."""
-        return self.model.predict(observations)
+    def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
+        """Return the distribution of the return from each observation, as the source gives them.
+
+        With ``confidence``, :meth:`ReturnDistribution.interval` and ``band`` tell how far sampling
+        error reaches; for models that were solved from sums, as they are by default.
+        """
+        return self.model.predict(observations, confidence=confidence)
 
     def answer_on(self, shown: ShownStates) -> Answer:
         """Return the answer for other states, such as those of a run to compare with.

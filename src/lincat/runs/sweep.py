@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import check_choice, check_indices, check_integer, fail
+from lincat._text import shown
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
@@ -24,6 +25,7 @@ from lincat.core.metrics import cramer, wasserstein
 from lincat.core.representation import cdf_from_theta
 from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
+from lincat.learners._batch import BatchLearner
 from lincat.learners.divergence import DivergenceError
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.problem import Problem
@@ -35,7 +37,7 @@ _CHUNK = 65_536  # transitions drawn at once
 
 
 def sweep(
-    learner: Learner,
+    learner: Learner | BatchLearner,
     source: Problem | MarkovRewardProcess | Transitions,
     *,
     step_size: Sequence[Any] | None = None,
@@ -51,13 +53,14 @@ def sweep(
 
     Parameters
     ----------
-    learner : Learner
+    learner : learner of any kind
         Its hyper-parameters, except for those swept over; it is not changed itself.
     source : Problem, MarkovRewardProcess or Transitions
         A known process, from which each seed draws a stream of its own (a process without features
         is a table); or one stream for all, without a seed.
     step_size, intervals : lists, optional
-        Values of ``step_size``, and numbers K of intervals of the learner's grid.
+        Values of ``step_size``, and numbers K of intervals of the learner's grid. Learners from
+        sums (LSTD, CategoricalLSTD) have no step size, and solve at each checkpoint.
     seed : iterable of int
         One run each.
     updates : int, optional
@@ -77,7 +80,7 @@ def sweep(
         ``step_size``, ``intervals``, ``seed``, ``updates``, ``transitions``, ``diverged``, and for
         a known process the distance of ``predict`` to the exact fixed point, weighted by the
         stationary distribution: ``cramer`` and ``wasserstein`` (ℓ2,mu and W1,mu), or
-        ``value_error`` for Linear-TD. A run that diverges ends with a row that says so.
+        ``value_error`` for learners of means. A run that diverges ends with a row that says so.
 
     Examples
     --------
@@ -91,6 +94,9 @@ def sweep(
     """
     check_choice(kind, "kind", ("generative", "markov"))
     batch_size = check_integer(batch_size, "batch_size", low=1)
+    if step_size is not None and isinstance(learner, BatchLearner):
+        name = type(learner).__name__
+        raise fail("step_size", f"none, as {name} has no steps", shown(step_size), "leave it out")
     if isinstance(source, MarkovRewardProcess):
         source = Problem("process", source, gamma=learner.gamma)
     seeds: list[int | None] = [check_integer(s, "seed", low=0) for s in seed]
@@ -117,7 +123,7 @@ def sweep(
                 one.set_params(step_size=alpha)
             runs.append((one, truths[K], s))
 
-    def rows(run: tuple[Learner, _Truth | None, int | None]) -> list[dict[str, Any]]:
+    def rows(run: tuple[Learner | BatchLearner, _Truth | None, int | None]) -> list[dict[str, Any]]:
         one, truth, s = run
         return list(_run(one, source, truth, s, length, batch_size, kind, stops))
 
@@ -136,7 +142,7 @@ class _Truth:
     fixed_point: ReturnDistribution | FloatArray
 
     @classmethod
-    def of(cls, learner: Learner, source: Problem | Transitions) -> _Truth | None:
+    def of(cls, learner: Learner | BatchLearner, source: Problem | Transitions) -> _Truth | None:
         if isinstance(source, Transitions):
             return None
         process, Phi = source.process, source.Phi
@@ -150,7 +156,7 @@ class _Truth:
         distribution = ReturnDistribution(cdf_from_theta(Phi, Theta), grid)
         return cls(Phi, process.stationary, distribution)
 
-    def errors(self, learner: Learner) -> dict[str, float]:
+    def errors(self, learner: Learner | BatchLearner) -> dict[str, float]:
         found = learner.predict(self.Phi)
         if isinstance(self.fixed_point, ReturnDistribution):
             return {
@@ -161,7 +167,7 @@ class _Truth:
 
 
 def _run(
-    learner: Learner,
+    learner: Learner | BatchLearner,
     source: Problem | Transitions,
     truth: _Truth | None,
     seed: int | None,
@@ -173,7 +179,7 @@ def _run(
     """One run: learn up to each stop, and report."""
     grid = learner.grid
     settings = {
-        "step_size": learner.step_size,
+        "step_size": None if isinstance(learner, BatchLearner) else learner.step_size,
         "intervals": grid.intervals if isinstance(grid, Grid) else None,
         "seed": seed,
     }
@@ -186,7 +192,7 @@ def _run(
         except DivergenceError as error:
             yield {
                 **settings,
-                "updates": learner.n_updates_,
+                "updates": error.transition // batch_size,
                 "transitions": error.transition,
                 "diverged": True,
             }
@@ -195,7 +201,7 @@ def _run(
         errors = {} if truth is None else truth.errors(learner)
         yield {
             **settings,
-            "updates": learner.n_updates_,
+            "updates": stop,
             "transitions": learner.n_seen_,
             "diverged": False,
             **errors,
@@ -232,7 +238,7 @@ def _pieces(
         yield Transitions(Phi[drawn.state], drawn.reward, Phi[drawn.next_state], drawn.terminated)
 
 
-def _with_intervals(learner: Learner, K: int) -> Grid:
+def _with_intervals(learner: Learner | BatchLearner, K: int) -> Grid:
     grid = learner.grid
     if not isinstance(grid, Grid):
         raise fail("intervals", "a learner with a lincat.Grid", repr(grid))

@@ -25,6 +25,8 @@ __all__ = ["check_model", "held_out_rows"]
 # Of a return whose record breaks off, at most this much of what would follow may be missing.
 _TOLERANCE = 1e-2
 _MOST_HELD = 20_000
+_MOST_SCORED = 4_000  # of these, without being asked for
+_FEWEST_ENDS = 10  # of episodes, from which their length is known
 _ROLLOUTS = 1_000  # without being asked for
 # Rollouts from one state: enough to see its own distribution.
 _PER_STATE = 200
@@ -40,10 +42,20 @@ def held_out_rows(n: int | None, opened: Opened) -> int:
         return 0
     if n is not None:
         return n + _rest(opened.gamma, _TOLERANCE, n)
-    rows = opened.rows or 0
-    n = min(rows // 10, _MOST_HELD)
-    held = n + _rest(opened.gamma, _TOLERANCE, n)
-    return held if held <= 0.3 * rows else 0
+    if not opened.rows:
+        return 0
+    n = min(opened.rows // 10, _MOST_HELD)
+    held = n + min(_rest(opened.gamma, _TOLERANCE, n), _episode(opened))
+    return held if held <= 0.3 * opened.rows else 0
+
+
+def _episode(opened: Opened) -> int:
+    """Steps within which most episodes end, by the first of them; all there are if none does."""
+    first = next(iter(opened.source.batches()), None)
+    ends = 0 if first is None else int(first.terminated.sum())
+    if first is None or ends < _FEWEST_ENDS:
+        return opened.rows or 0
+    return 3 * len(first) // ends
 
 
 def _rest(gamma: float, tolerance: float, n: int) -> int:
@@ -130,6 +142,8 @@ def _by_held_out(
         tolerance=_TOLERANCE,
     )
     chosen = np.flatnonzero(usable)[: config.validate]
+    if config.validate is None:  # neighbours share most of their returns
+        chosen = chosen[:: -(-max(len(chosen), 1) // _MOST_SCORED)]
     known = model.features.knows(held.observation[chosen])
     new, chosen = int((~known).sum()), chosen[known]
     if len(chosen) == 0:

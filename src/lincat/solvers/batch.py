@@ -8,10 +8,12 @@ GMRES on the whitened equation (equation.py), whose residual decides when the an
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse
+from scipy.sparse.linalg import spsolve
 
 from lincat._arguments import check_array, check_choice, check_number, fail
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray, IntArray
@@ -68,6 +70,11 @@ class BatchSolution:
     # Rows of a table that occur, if only those were solved for.
     _kept: IntArray | None = field(default=None, repr=False, compare=False)
 
+    @property
+    def has_factors(self) -> bool:
+        """Whether further right-hand sides cost little: they are solved by factors."""
+        return self.method in ("dense", "sparse", "banded")
+
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.
 
@@ -84,7 +91,7 @@ class BatchSolution:
         each = np.ascontiguousarray(R.reshape(-1, *shape)[:, kept].transpose(0, 2, 1))
         whitened = equation.whitening.down(each)
         starts = [None] * len(whitened)
-        if self._inverse is not None and self.method in ("dense", "sparse", "banded"):
+        if self._inverse is not None and self.has_factors:
             starts = list(_refined(equation, self._inverse, whitened, tolerance))
         found = [
             _solve(equation, self._inverse, one, start, tolerance).x
@@ -93,6 +100,31 @@ class BatchSolution:
         solved = np.zeros((len(whitened), *shape))
         solved[:, kept] = equation.whitening.up(np.stack(found)).transpose(0, 2, 1)
         return solved.reshape(R.shape)
+
+    def scores(self, parts: Iterable[Totals]) -> Iterator[FloatArray]:
+        """Yield b − A Theta, (d, K), of parts of the data that was solved, on the same groups."""
+        kept = self._kept
+        if kept is None:
+            yield from self._equation.scores(self.Theta, parts)
+            return
+        inner = (part.restricted(kept) for part in parts)
+        for score in self._equation.scores(self.Theta[kept], inner):
+            out = np.zeros_like(self.Theta)
+            out[kept] = score
+            yield out
+
+    def whitened(self, right: FloatArray) -> FloatArray:
+        """Return Wᵀ R for R of shape (d, m): its squares are the norm of Sigma⁻¹."""
+        rows = right if self._kept is None else right[self._kept]
+        return self._equation.whitening.down(rows.T).T
+
+    def mean_errors(self, whitened: FloatArray) -> FloatArray:
+        """Return what whitened scores of means, (r, m), do to means: their equation, solved."""
+        M = self._equation.mean_matrix
+        if scipy.sparse.issparse(M):
+            left = scipy.sparse.csc_array(scipy.sparse.eye_array(M.shape[0]) - M)
+            return np.asarray(spsolve(left, whitened)).reshape(whitened.shape)
+        return np.linalg.solve(np.eye(len(M)) - M, whitened)
 
 
 def solve_totals(

@@ -7,6 +7,8 @@ group (Thm linear_cate_TD_equation with expectations replaced by sums).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -53,6 +55,17 @@ def bellman_stack(reward: FloatArray, discount: FloatArray, grid: Grid) -> scipy
     return scipy.sparse.csr_array((np.concatenate(entries), place), shape=(G * K, K))
 
 
+@dataclass(frozen=True)
+class _Outcomes:
+    """Entries of sparse N_g, ordered by the row that they add to, for the kernel."""
+
+    group: IntArray
+    row: IntArray
+    column: IntArray
+    data: FloatArray
+    offsets: IntArray  # entries of row i are offsets[i] : offsets[i + 1]
+
+
 class BatchEquation:
     """Operator and right-hand side of the equation of the data.
 
@@ -76,7 +89,7 @@ class BatchEquation:
         self.reward, self.discount = totals.reward[moving], discount[moving]
         self.is_sparse = scipy.sparse.issparse(totals.cross)
         if self.is_sparse:
-            self._arrange_outcomes(moving)
+            self._outcomes = self._arranged(totals)
         else:
             #: Ñ_g, shape (G', r, r).
             self.cross = np.empty((len(moving), self.size, self.size))
@@ -88,20 +101,23 @@ class BatchEquation:
         self._pushes = [self.stack[g * K : (g + 1) * K] for g in range(len(moving))]
         self._all_discounts = discount
 
-    def _arrange_outcomes(self, moving: IntArray) -> None:
-        """Order the entries of sparse N_g by the row that they add to, for the kernel."""
-        d = self.totals.n_features
-        entries = scipy.sparse.coo_array(self.totals.cross)
+    def _arranged(self, totals: Totals) -> _Outcomes:
+        d = totals.n_features
+        entries = scipy.sparse.coo_array(totals.cross)
         group, row = entries.row // d, entries.row % d
-        place = np.full(len(self.totals.reward), -1)
-        place[moving] = np.arange(len(moving))
+        place = np.full(len(totals.reward), -1)
+        place[self.moving] = np.arange(len(self.moving))
         kept = place[group] >= 0
         group, row, column, data = (a[kept] for a in (place[group], row, entries.col, entries.data))
         order = np.lexsort((column, row))
-        self._group = group[order]
-        self._row, self._column = row[order], np.asarray(column[order], np.int64)
-        self._data = data[order]
-        self._offsets = np.searchsorted(self._row, np.arange(d + 1))
+        row = row[order]
+        return _Outcomes(
+            group[order],
+            row,
+            np.asarray(column[order], np.int64),
+            data[order],
+            np.searchsorted(row, np.arange(d + 1)),
+        )
 
     @cached_property
     def right(self) -> FloatArray:
@@ -124,8 +140,13 @@ class BatchEquation:
         """Σ_g δ_g Ñ_g, shape (r, r): what the operator does to means, as 1ᵀB_g = δ_g 1ᵀ."""
         if not self.is_sparse:
             return np.tensordot(self.discount, self.cross, 1)
-        d, weighted = self.totals.n_features, self._data * self.discount[self._group]
-        total = scipy.sparse.csr_array((weighted, (self._row, self._column)), shape=(d, d))
+        d, weighted = (
+            self.totals.n_features,
+            self._outcomes.data * self.discount[self._outcomes.group],
+        )
+        total = scipy.sparse.csr_array(
+            (weighted, (self._outcomes.row, self._outcomes.column)), shape=(d, d)
+        )
         return self.whitening.inner(total)
 
     @cached_property
@@ -140,8 +161,11 @@ class BatchEquation:
             outer = (
                 up(up(mean).T).T if not scipy.sparse.issparse(mean) else self.whitening.inner(mean)
             )
-            entry = np.asarray(outer[self._row, self._column]).ravel() * self._data
-            weight = np.bincount(self._group, entry, G)
+            entry = (
+                np.asarray(outer[self._outcomes.row, self._outcomes.column]).ravel()
+                * self._outcomes.data
+            )
+            weight = np.bincount(self._outcomes.group, entry, G)
         else:
             weight = self.cross.reshape(G, -1) @ mean.ravel()
         share = scipy.sparse.csr_array(weight[None, :] / max(float((mean**2).sum()), 1e-300))
@@ -153,7 +177,7 @@ class BatchEquation:
     @property
     def entries(self) -> int:
         """The number of entries of all N_g that are not zero, where they are sparse."""
-        return len(self._data)
+        return len(self._outcomes.data)
 
     def projected(self, directions: FloatArray) -> FloatArray:
         """Return Zᵀ Ñ_g Z of every group that leads somewhere, for Z of shape (r, s)."""
@@ -163,9 +187,9 @@ class BatchEquation:
         outer = np.ascontiguousarray(self.whitening.up(directions.T).T)
         out = np.empty((len(self.discount), s, s))
         for g, square in enumerate(out):
-            chosen = self._group == g
-            place = (self._row[chosen], self._column[chosen])
-            N = scipy.sparse.csr_array((self._data[chosen], place), shape=(d, d))
+            chosen = self._outcomes.group == g
+            place = (self._outcomes.row[chosen], self._outcomes.column[chosen])
+            N = scipy.sparse.csr_array((self._outcomes.data[chosen], place), shape=(d, d))
             square[:] = outer.T @ (N @ outer)
         return out
 
@@ -191,24 +215,44 @@ class BatchEquation:
         return out.reshape(X.shape)
 
     def _apply_sparse(self, X: FloatArray) -> FloatArray:
-        K = self.intervals
-        d = self.totals.n_features
         Theta = self.whitening.up(X)
         out = np.empty_like(Theta)
-        discount = self.discount[self._group]
-        shifts = reward_shifts(self.reward[self._group], discount, self.grid)
-        for i in range(X.size // (K * self.size)):
+        for i in range(X.size // (self.intervals * self.size)):
             at = (slice(None), i) if X.ndim == 3 else (slice(None),)
-            sums = np.zeros((d, K))
-            kernels.bellman.add_expected_targets(
-                sums,
-                np.ascontiguousarray(Theta[at].T),
-                self._offsets,
-                self._column,
-                shifts,
-                discount,
-                self._data,
-                0.0,
-            )
-            out[at] = sums.T
+            out[at] = self._pushed(self._outcomes, np.ascontiguousarray(Theta[at].T)).T
         return self.whitening.down(out)
+
+    def _pushed(self, outcomes: _Outcomes, Theta: FloatArray) -> FloatArray:
+        """Return Σ_g N_g Theta B_gᵀ of sparse N_g, shape (d, K)."""
+        out = np.zeros_like(Theta)
+        discount = self.discount[outcomes.group]
+        kernels.bellman.add_expected_targets(
+            out,
+            Theta,
+            outcomes.offsets,
+            outcomes.column,
+            reward_shifts(self.reward[outcomes.group], discount, self.grid),
+            discount,
+            outcomes.data,
+            0.0,
+        )
+        return out
+
+    def scores(self, Theta: FloatArray, parts: Iterable[Totals]) -> Iterator[FloatArray]:
+        """Yield Σ_g c_g b_gᵀ − (Sigma Theta − Σ_g N_g Theta B_gᵀ), (d, K), of parts of the data.
+
+        They have the groups of the whole, so that every Theta B_gᵀ is made once.
+        """
+        K = self.intervals
+        pushed = (
+            None if self.is_sparse else np.asarray(self.stack @ Theta.T).reshape(-1, K, len(Theta))
+        )
+        for part in parts:
+            score = part.phi_sum.T @ self.offsets - part.Sigma @ Theta
+            if pushed is None:
+                score += self._pushed(self._arranged(part), Theta)
+            else:
+                for g, ahead in zip(self.moving, pushed, strict=True):
+                    if part.phi_sum[g].any():
+                        score += part.cross[g] @ ahead.T
+            yield score

@@ -50,6 +50,18 @@ class Moments:
         """Return its variance; features that are not exact may make it negative."""
         return np.asarray(Phi @ self.second) - self.mean(Phi) ** 2
 
+    def arrays(self) -> dict[str, FloatArray]:
+        """Return the weights as named arrays, for files."""
+        return {"value": self.value, "second": self.second}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, FloatArray], n_features: int) -> Moments:
+        """Return what :meth:`arrays` took apart."""
+        value, second = (
+            check_array(arrays[name], name, shape=(n_features,)) for name in ("value", "second")
+        )
+        return cls(value, second)
+
 
 def solve_moments(
     totals: Totals, gamma: float, *, ridge: float = 0.0, whitening: Whitening | None = None
@@ -136,9 +148,9 @@ def solve_linear(
             raise no_single_solution(discounts) from None
     else:
         matrix.flat[:: len(matrix) + 1] += 1.0
-        factors, pivots = scipy.linalg.lu_factor(matrix)
+        factors, pivots, zero_pivot = lapack.dgetrf(matrix)
         condition, _ = lapack.dgecon(factors, np.abs(matrix).sum(axis=0).max())
-        if condition < _SINGULAR:
+        if zero_pivot or condition < _SINGULAR:
             raise no_single_solution(discounts)
         solution = scipy.linalg.lu_solve((factors, pivots), right)
     return np.asarray(whitening.up(solution.T).T)

@@ -74,8 +74,9 @@ def _operator_flops(equation: BatchEquation) -> float:
 
 def _dense(equation: BatchEquation) -> Inverse:
     K, r = equation.intervals, equation.size
-    identity = np.eye(K * r).reshape(K * r, K, r)
-    matrix = np.eye(K * r) - np.stack([equation.apply(e).ravel() for e in identity], axis=1)
+    units = np.eye(K * r).reshape(K, r, K * r).transpose(0, 2, 1)
+    images = equation.apply(np.ascontiguousarray(units))  # of all at once
+    matrix = np.eye(K * r) - images.transpose(0, 2, 1).reshape(K * r, K * r)
     factors = scipy.linalg.lu_factor(matrix)
     return lambda R: np.asarray(
         scipy.linalg.lu_solve(factors, R.reshape(-1, K * r).T).T.reshape(R.shape)

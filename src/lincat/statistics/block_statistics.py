@@ -92,6 +92,7 @@ class Statistics:
         self._blocks = Blocks(self.max_blocks)
         self._dense = True
         self._waiting: list[Rows] = []  # fewer rows than a chunk
+        self._n_waiting = 0
         self._settled_copy: Statistics | None = None
         self.count = 0
         self.reward_low, self.reward_high = np.inf, -np.inf
@@ -119,15 +120,15 @@ class Statistics:
             self._flush()
         size, first = self._chunk, 0
         if self._waiting:
-            first = min(size - sum(map(len, self._waiting)), len(rows))
-            self._waiting.append(rows[:first].copy())
-            if sum(map(len, self._waiting)) == size:
+            first = min(size - self._n_waiting, len(rows))
+            self._wait(rows[:first])
+            if self._n_waiting == size:
                 self._flush()
         while len(rows) - first >= size:
             self._add(rows[first : first + size])
             first += size
         if first < len(rows):
-            self._waiting.append(rows[first:].copy())
+            self._wait(rows[first:])
         return self
 
     def merge(self, other: Statistics) -> Statistics:
@@ -165,6 +166,14 @@ class Statistics:
         self.reward_high = max(self.reward_high, other.reward_high)
         self._largest_norm = max(self._largest_norm, theirs._largest_norm)
         return self
+
+    def copy(self) -> Statistics:
+        """Return statistics that can be added to without changing these."""
+        other = copy.copy(self)
+        other._nodes, other._groups = self._nodes.copy(), self._groups.copy()
+        other._blocks, other._waiting = self._blocks.copy(), list(self._waiting)
+        other._settled_copy = None
+        return other
 
     # Reading
 
@@ -266,7 +275,7 @@ class Statistics:
     @property
     def _chunk(self) -> int:
         """Rows that are summed at once: many enough for fast products, a few megabytes."""
-        return int(np.clip(2**20 // (self.n_features or 1), 1024, 8192))
+        return min(max(2**20 // (self.n_features or 1), 1024), 8192)
 
     def _empty(self) -> Sums:
         d = self.n_features or 0
@@ -297,16 +306,17 @@ class Statistics:
         if not self._waiting:
             return self
         if self._settled_copy is None:
-            other = copy.copy(self)
-            other._nodes, other._groups = self._nodes.copy(), self._groups.copy()
-            other._blocks, other._waiting = self._blocks.copy(), list(self._waiting)
-            other._flush()
-            self._settled_copy = other
+            self._settled_copy = self.copy()
+            self._settled_copy._flush()
         return self._settled_copy
+
+    def _wait(self, rows: Rows) -> None:
+        self._waiting.append(rows.copy())
+        self._n_waiting += len(rows)
 
     def _flush(self) -> None:
         if self._waiting:
-            rows, self._waiting = joined(self._waiting), []
+            rows, self._waiting, self._n_waiting = joined(self._waiting), [], 0
             self._add(rows)
 
     def _add(self, rows: Rows) -> None:

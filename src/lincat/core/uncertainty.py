@@ -1,0 +1,231 @@
+"""Intervals of return distributions: what their sampling error makes of each figure.
+
+The errors that CDF values may have come as nu directions E_j, (n, K) each, all as large as the
+error itself. Three kinds of figure follow from them:
+
+- linear ones (mean, P(G < c)): the root of the mean of h(E_j)² is a standard error, Student with nu
+  degrees of freedom; variance and exponential moments likewise, by their derivative. Probabilities
+  take it on the scale of log-odds, as those near 0 or 1 err by factors rather than by amounts;
+- kinked ones (quantiles, CVaR): draws E = Σ_j g_j E_j/(√nu chi), and h(F) ± the quantile of
+  |h(F + E) − h(F)|, both made monotone the same way. Symmetric, since percentiles of h(F + E)
+  themselves hold too rarely where a kink is near;
+- whole CDFs: the largest |E_k|/se_k over the atoms, in the same draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit, stdtrit
+
+from lincat._arguments import check_choice, check_levels, check_number, fail
+from lincat._typing import BoolArray, FloatArray
+from lincat.core import risk
+from lincat.core.grid import Grid
+from lincat.core.representation import pmf_from_cdf
+
+__all__ = ["MEASURES", "Interval", "Uncertainty", "band", "interval"]
+
+Interval = tuple[FloatArray, FloatArray]
+
+_WITH_ARGUMENT = ("quantile", "cvar", "probability_below", "entropic")
+#: What an interval can be asked for.
+MEASURES = ("mean", "variance", "std", *_WITH_ARGUMENT)
+
+_DRAWS = 1000
+_BEYOND = 50  # draws, on average, that lie outside of an interval
+_CLEAR = 2.0  # standard errors that tell a probability from 0 or 1
+_INNER = 1e-3  # CDF values nearer to 0 or 1 are left out of simultaneous bands
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """The sampling error of the CDF values of n states.
+
+    Attributes
+    ----------
+    directions : array of shape (nu, n, K)
+        Independent errors of the size of the true one.
+    confidence : float
+        Of intervals and bands, in (0, 1).
+    unknown : array of bool, shape (n,)
+        States of which the data say nothing; their intervals hold everything.
+    seed : int
+        Of the draws.
+    """
+
+    directions: FloatArray
+    confidence: float
+    unknown: BoolArray
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_number(
+            self.confidence, "confidence", low=0.0, high=1.0, low_open=True, high_open=True
+        )
+
+    def __getitem__(self, rows: Any) -> Uncertainty:
+        return replace(self, directions=self.directions[:, rows], unknown=self.unknown[rows])
+
+    @property
+    def degrees_of_freedom(self) -> int:
+        """nu, the number of directions."""
+        return len(self.directions)
+
+    def student(self) -> float:
+        """Return how many standard errors an interval reaches."""
+        return float(stdtrit(self.degrees_of_freedom, 0.5 + self.confidence / 2.0))
+
+    def coefficients(self) -> FloatArray:
+        """Return g_j/(√nu chi), (draws, nu): a draw is their sum over the directions."""
+        nu = self.degrees_of_freedom
+        n = max(_DRAWS, round(_BEYOND / (1.0 - self.confidence)))
+        rng = np.random.Generator(np.random.Philox(self.seed))
+        normal = rng.standard_normal((n, nu))
+        chi = np.sqrt(rng.chisquare(nu, size=(n, 1)) / nu)
+        return np.asarray(normal / (np.sqrt(nu) * chi))
+
+
+def interval(
+    cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, measure: str, argument: float | None
+) -> Interval:
+    """Return the intervals of a measure of n distributions (n, K): (low, high), each (n,)."""
+    check_choice(measure, "measure", MEASURES)
+    if measure not in _WITH_ARGUMENT:
+        if argument is not None:
+            raise fail("argument", f"none for {measure!r}", argument)
+        low, high = _moment_interval(cdf, grid, uncertainty, measure)
+    elif argument is None:
+        raise fail("argument", f"a number for {measure!r}", "none")
+    elif measure == "probability_below":
+        low, high = _below(cdf, grid, uncertainty, check_number(argument, "threshold"))
+    elif measure == "entropic":
+        low, high = _entropic(cdf, grid, uncertainty, check_number(argument, "aversion"))
+    else:
+        level = float(check_levels(check_number(argument, "level"), "level", zero=False))
+        low, high = _by_draws(uncertainty, cdf, _kinked(measure, cdf, grid, level))
+    least, most = _extremes(measure)
+    unknown = uncertainty.unknown
+    return (
+        np.where(unknown, least, np.maximum(low, least)),
+        np.where(unknown, most, np.minimum(high, most)),
+    )
+
+
+def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> Interval:
+    """Return (low, high), (n, K) each, that hold CDF values; all of a state's if simultaneous."""
+    se = np.sqrt(np.mean(uncertainty.directions**2, axis=0))
+    reach = np.full(len(cdf), uncertainty.student())
+    if simultaneous:
+        coefficients = uncertainty.coefficients()
+        inner = (cdf > _INNER) & (cdf < 1.0 - _INNER) & (se > 0.0)
+        for i, (one, chosen) in enumerate(zip(se, inner, strict=True)):
+            if chosen.any():
+                scaled = uncertainty.directions[:, i, chosen] / one[chosen]
+                largest = np.abs(coefficients @ scaled).max(axis=1)
+                reach[i] = max(reach[i], np.quantile(largest, uncertainty.confidence))
+    low, high = _probability_interval(cdf, se, reach[:, None])
+    unknown = uncertainty.unknown[:, None]
+    return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
+
+
+def _probability_interval(p: FloatArray, se: FloatArray, reach: FloatArray | float) -> Interval:
+    """±reach standard errors about probabilities, on the scale of log(p/(1 − p)).
+
+    Where p is not known to be above 0, or below 1, by twice its standard error, the interval is the
+    one that would be right there, moved: log-odds of nothing are no scale.
+    """
+    least = np.clip(_CLEAR * se, 1e-12, 0.5)
+    inside = np.clip(p, least, 1.0 - least)
+    width = reach * se / (inside * (1.0 - inside))
+    ends = (expit(logit(inside) + sign * width) + p - inside for sign in (-1.0, 1.0))
+    low, high = (np.clip(end, 0.0, 1.0) for end in ends)
+    return low, high
+
+
+def _around(uncertainty: Uncertainty, centre: FloatArray, errors: FloatArray) -> Interval:
+    """Student's interval about n estimates, whose errors in each direction are (nu, n)."""
+    margin = uncertainty.student() * np.sqrt(np.mean(errors**2, axis=0))
+    return centre - margin, centre + margin
+
+
+def _extremes(measure: str) -> tuple[float, float]:
+    if measure == "probability_below":
+        return 0.0, 1.0
+    return (0.0 if measure in ("variance", "std") else -np.inf), np.inf
+
+
+def _moment_interval(
+    cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, measure: str
+) -> Interval:
+    mean = risk.mean(cdf, grid)
+    if measure == "mean":
+        return _around(uncertainty, mean, -grid.spacing * uncertainty.directions.sum(axis=2))
+    # d E(G − m)² = Σ (x − m)² dp: the mean's own error cancels to first order.
+    square = (grid.atoms - mean[:, None]) ** 2
+    errors = (_masses(uncertainty.directions) * square).sum(axis=2)
+    low, high = _around(uncertainty, risk.variance(cdf, grid), errors)
+    if measure == "variance":
+        return low, high
+    return np.sqrt(np.maximum(low, 0.0)), np.sqrt(np.maximum(high, 0.0))
+
+
+def _below(cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, threshold: float) -> Interval:
+    cells, weights = risk.place_in_cells(
+        risk.spread_share(cdf), grid, np.array([threshold]), strict=True
+    )
+    k, weight = int(cells[0]), weights[:, 0]
+    centre = risk.interpolated_cdf(cdf, grid, np.array([threshold]), strict=True)[:, 0]
+    padded = np.pad(uncertainty.directions, ((0, 0), (0, 0), (1, 1)))
+    errors = (1.0 - weight) * padded[..., k] + weight * padded[..., k + 1]
+    se = np.sqrt(np.mean(errors**2, axis=0))
+    return _probability_interval(centre, se, uncertainty.student())
+
+
+def _entropic(cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, aversion: float) -> Interval:
+    """An interval of E exp(−βG), which is linear, through −log(·)/β, which is monotone."""
+    if aversion == 0.0:
+        return _moment_interval(cdf, grid, uncertainty, "mean")
+    exponent = -aversion * grid.atoms
+    factor = np.exp(exponent - exponent.max())
+    moment = pmf_from_cdf(cdf) @ factor
+    ends = _around(uncertainty, moment, _masses(uncertainty.directions) @ factor)
+    with np.errstate(divide="ignore"):
+        logs = [np.log(np.maximum(end, 0.0)) + exponent.max() for end in ends]
+    equivalents = [-log / aversion for log in logs]
+    return (equivalents[1], equivalents[0]) if aversion > 0.0 else (equivalents[0], equivalents[1])
+
+
+def _kinked(
+    measure: str, cdf: FloatArray, grid: Grid, level: float
+) -> Callable[[FloatArray, int], FloatArray]:
+    """Return the measure of CDFs (m, K) that are variants of that of state i."""
+    levels = np.array([level])
+    if measure == "cvar":
+        return lambda variants, i: risk.expected_shortfall(variants, grid, levels)[:, 0]
+    share = risk.spread_share(cdf)
+
+    def quantile(variants: FloatArray, i: int) -> FloatArray:
+        return risk.interpolated_quantile(variants, grid, levels, share=share[i : i + 1])[:, 0]
+
+    return quantile
+
+
+def _by_draws(
+    uncertainty: Uncertainty, cdf: FloatArray, measure: Callable[[FloatArray, int], FloatArray]
+) -> Interval:
+    coefficients = uncertainty.coefficients()
+    centre, margin = np.empty(len(cdf)), np.empty(len(cdf))
+    for i, row in enumerate(cdf):
+        centre[i] = measure(row[None], i)[0]
+        moved = measure(row + coefficients @ uncertainty.directions[:, i], i) - centre[i]
+        margin[i] = np.quantile(np.abs(moved), uncertainty.confidence)
+    return centre - margin, centre + margin
+
+
+def _masses(directions: FloatArray) -> FloatArray:
+    """What errors of CDF values are as errors of masses, (nu, n, K + 1); they sum to zero."""
+    return np.diff(directions, axis=-1, prepend=0.0, append=0.0)

@@ -1,0 +1,1 @@
+"""How often intervals hold, and how wide they are, on processes whose fixed points are known."""

@@ -1,0 +1,35 @@
+"""What `make coverage` runs, and what counts as holding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lincat.coverage.cases import CASES
+
+__all__ = ["CONFIDENCE", "KINDS", "SIZES", "Bars", "Settings"]
+
+CONFIDENCE = 0.95
+SIZES = (5_000, 20_000, 100_000)
+#: How data come, and what the process calls it.
+KINDS = {"walk": "markov", "independent": "generative"}
+
+
+@dataclass(frozen=True)
+class Bars:
+    """What is asked of intervals of 95 %, with enough data."""
+
+    low: float = 0.92
+    high: float = 0.97
+    simultaneous: float = 0.91  # at least, of whole CDFs
+    width: float = 1.15  # times that of an interval that knows the standard error
+    rows: int = 20_000  # from so many transitions on
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run of the study."""
+
+    cases: tuple[str, ...] = CASES
+    kinds: tuple[str, ...] = tuple(KINDS)
+    sizes: tuple[int, ...] = SIZES
+    runs: int = 500  # logs for each case, kind and size

@@ -1,0 +1,55 @@
+"""Centres that are spread as a sample is, and how far apart they are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lincat._typing import FloatArray
+
+__all__ = ["spacing_of", "spread_centers"]
+
+_ROUNDS = 5  # of moving each centre into the middle of the observations nearest to it
+
+
+def spread_centers(sample: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Return centres by k-means, begun as k-means++ does (Arthur & Vassilvitskii 2007).
+
+    ``sample`` is (n, m); there are ``count`` of them, or as many as it has different points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.features.centers import spread_centers
+    >>> sample = np.array([[0.0], [0.2], [7.0], [7.2]])
+    >>> np.sort(spread_centers(sample, 2, np.random.default_rng(0)), axis=0).ravel()
+    array([0.1, 7.1])
+    """
+    from scipy.spatial.distance import cdist
+
+    chosen = [sample[rng.integers(len(sample))]]
+    squared = cdist(sample, chosen[-1:], "sqeuclidean")[:, 0]
+    while len(chosen) < count and squared.max() > 0.0:
+        pick = int(np.searchsorted(np.cumsum(squared), rng.random() * squared.sum(), side="right"))
+        pick = pick if pick < len(sample) else int(np.argmax(squared))
+        chosen.append(sample[pick])
+        squared = np.minimum(squared, cdist(sample, chosen[-1:], "sqeuclidean")[:, 0])
+    centers = np.array(chosen)
+    for _ in range(_ROUNDS):
+        nearest = cdist(sample, centers, "sqeuclidean").argmin(axis=1)
+        members = np.bincount(nearest, minlength=len(centers))
+        kept = members > 0  # a centre that lost all its observations stays where it was
+        for j in range(sample.shape[1]):
+            sums = np.bincount(nearest, weights=sample[:, j], minlength=len(centers))
+            centers[kept, j] = sums[kept] / members[kept]
+    return centers
+
+
+def spacing_of(centers: FloatArray) -> float:
+    """Return the median distance from a centre to the nearest other; 1 if there is none."""
+    from scipy.spatial.distance import cdist
+
+    if len(centers) == 1:
+        return 1.0
+    distances = cdist(centers, centers)
+    np.fill_diagonal(distances, np.inf)
+    return max(float(np.median(distances.min(axis=1))), 1e-9)

@@ -1,0 +1,211 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import lincat
+from lincat.core.uncertainty import Uncertainty, _probability_interval
+from tests import naive, strategies
+
+GRID = lincat.Grid(-1.0, 3.0, 16)
+MEASURES = [
+    ("mean", None),
+    ("variance", None),
+    ("std", None),
+    ("quantile", 0.05),
+    ("cvar", 0.2),
+    ("probability_below", 0.3),
+    ("entropic", 0.5),
+    ("entropic", -0.5),
+]
+
+
+def smooth(n=3, size=0.01, nu=16, seed=0, unknown=None):
+    """Bell-shaped distributions with errors of a size."""
+    rng = np.random.default_rng(seed)
+    centre = np.linspace(0.5, 1.5, n)[:, None]
+    cdf = stats.norm.cdf(GRID.atoms[:-1] + GRID.spacing / 2, centre, 0.5)
+    directions = size * rng.normal(size=(nu, n, 3)) @ rng.normal(size=(3, GRID.intervals))
+    unknown = np.zeros(n, bool) if unknown is None else np.asarray(unknown)
+    return lincat.ReturnDistribution(cdf, GRID, Uncertainty(directions, 0.95, unknown))
+
+
+def figure(dist, measure, argument):
+    options = {"interpolate": True} if measure in ("quantile", "probability_below") else {}
+    arguments = () if argument is None else (argument,)
+    return getattr(dist, measure)(*arguments, **options)
+
+
+@pytest.mark.parametrize(("measure", "argument"), MEASURES)
+def test_intervals_are_those_of_the_definition(measure, argument):
+    dist = smooth(size=1e-4)
+    low, high = dist.interval(measure, argument)
+    margin = naive.interval_margin(
+        dist.cdf_values, dist.uncertainty.directions, 0.95,
+        lambda cdf: figure(lincat.ReturnDistribution(cdf, GRID), measure, argument),
+    )  # fmt: skip
+    centre = figure(dist, measure, argument)
+    by_draws = measure in ("quantile", "cvar")  # whose own noise is a few per cent
+    np.testing.assert_allclose((low + high) / 2, centre, atol=2e-2 * margin.min())
+    np.testing.assert_allclose((high - low) / 2, margin, rtol=0.12 if by_draws else 0.01)
+
+
+def test_bands_are_those_of_the_definition():
+    dist = smooth(size=1e-3)
+    se = np.sqrt(np.mean(dist.uncertainty.directions**2, axis=0))
+    t = stats.t.ppf(0.975, 16)
+    low, high = dist.band()
+    for k, value in np.ndenumerate(dist.cdf_values):
+        expected = naive.probability_interval(value, se[k], t)
+        np.testing.assert_allclose((low[k], high[k]), expected, atol=1e-12)
+    clear = (dist.cdf_values > 0.2) & (dist.cdf_values < 0.8)  # where log-odds are nearly linear
+    np.testing.assert_allclose((high - dist.cdf_values)[clear], t * se[clear], rtol=0.1)
+    wide = dist.band(simultaneous=True)
+    assert (wide[0] <= low).all()
+    assert (wide[1] >= high).all()
+    # With errors in three directions, less than sixteen independent maxima and more than one.
+    middle = np.argmin(np.abs(dist.cdf_values - 0.5), axis=1)
+    rows = np.arange(3)
+    reach = (wide[1] - dist.cdf_values)[rows, middle] / se[rows, middle]
+    assert (reach > t).all()
+    assert (reach < stats.t.ppf(1 - 0.025 / 16, 16)).all()
+
+
+@given(st.floats(-0.1, 1.1), st.floats(0.0, 0.6), st.floats(1.0, 4.0))
+def test_bands_hold_their_estimate_and_do_not_jump(value, se, reach):
+    low, high = _probability_interval(np.array([value]), np.array([se]), reach)
+    assert 0.0 <= low[0] <= np.clip(value, 0.0, 1.0) + 1e-11
+    assert np.clip(value, 0.0, 1.0) - 1e-11 <= high[0] <= 1.0
+    near = _probability_interval(np.array([value + 1e-9]), np.array([se]), reach)
+    np.testing.assert_allclose(near, (low, high), atol=1e-6)
+
+
+@pytest.mark.parametrize(("measure", "argument"), MEASURES)
+def test_rows_proper_and_shifts_keep_intervals(measure, argument):
+    dist = smooth()
+    low, high = dist.interval(measure, argument)
+    for chosen in (dist[1], dist[[1]], dist[1:2], dist[np.array([False, True, False])]):
+        np.testing.assert_allclose(chosen.interval(measure, argument), ([low[1]], [high[1]]))
+    np.testing.assert_allclose(dist.proper().interval(measure, argument), (low, high))
+    amount = np.array([0.0, 4.0, -2.0]) * GRID.spacing
+    moves = amount if measure in ("mean", "quantile", "cvar", "entropic") else 0.0 * amount
+    for i, c in enumerate(amount):
+        moved = argument + c if measure == "probability_below" else argument
+        ends = dist.shifted(amount).interval(measure, moved)
+        np.testing.assert_allclose(
+            [end[i] for end in ends], [low[i] + moves[i], high[i] + moves[i]]
+        )
+
+
+def test_a_shift_between_atoms_moves_the_interval_of_the_mean():
+    dist = smooth()
+    moved = dist.shifted([0.1, 0.017, -0.33])
+    expected = np.add(dist.interval("mean"), [0.1, 0.017, -0.33])
+    np.testing.assert_allclose(moved.interval("mean"), expected, atol=1e-12)
+    assert lincat.ReturnDistribution(dist.cdf_values, GRID).shifted([0.1] * 3).uncertainty is None
+
+
+def test_of_states_without_data_anything_may_be_true():
+    dist = smooth(unknown=[False, True, False])
+    low, high = dist.interval("mean")
+    assert (low[1], high[1]) == (-np.inf, np.inf)
+    assert np.isfinite(low[[0, 2]]).all()
+    low, high = dist.interval("probability_below", 0.0)
+    assert (low[1], high[1]) == (0.0, 1.0)
+    low, high = dist.band(simultaneous=True)
+    assert (low[1] == 0.0).all()
+    assert (high[1] == 1.0).all()
+
+
+def test_intervals_stay_where_figures_can_be():
+    dist = smooth(size=0.5)
+    for measure in ("variance", "std"):
+        assert (dist.interval(measure)[0] >= 0.0).all()
+    low, high = dist.interval("probability_below", 0.0)
+    assert (low >= 0.0).all()
+    assert (high <= 1.0).all()
+    assert dist.interval("entropic", 5.0)[1].max() == np.inf
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda d: d.interval("median"), "measure: expected"),
+        (lambda d: d.interval("mean", 0.5), "argument: expected none for 'mean', got 0.5"),
+        (lambda d: d.interval("cvar"), "argument: expected a number for 'cvar', got none"),
+        (lambda d: d.interval("quantile", 0.0), "level: expected"),
+        (
+            lambda d: lincat.ReturnDistribution(d.cdf_values, GRID).interval("mean"),
+            r"interval: expected .* predict\(Phi, confidence=0.95\)",
+        ),
+        (
+            lambda d: lincat.ReturnDistribution(d.cdf_values, GRID).band(),
+            r"band: expected .* predict\(Phi, confidence=0.95\)",
+        ),
+        (
+            lambda d: lincat.ReturnDistribution(d.cdf_values[:2], GRID, d.uncertainty),
+            "uncertainty.directions: expected an array of shape",
+        ),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(lincat.InvalidInputError, match=message):
+        call(smooth())
+
+
+@given(st.data())
+def test_interpolated_figures_are_those_of_the_definition(data):
+    grid = data.draw(strategies.grids(max_intervals=8))
+    pmf = data.draw(strategies.proper_pmfs(1, grid.intervals))
+    spike = data.draw(st.integers(0, grid.intervals))
+    pmf[0, spike] += data.draw(st.sampled_from([0.0, 0.5, 5.0]))
+    pmf /= pmf.sum()
+    dist = lincat.ReturnDistribution.from_pmf(pmf, grid)
+    x = grid.low + (grid.high - grid.low) * data.draw(st.floats(-0.1, 1.1))
+    pieces = naive.interpolated_pieces(grid.atoms, pmf[0])
+    for strict, value in ((False, dist.cdf(x, interpolate=True)),
+                          (True, dist.probability_below(x, interpolate=True))):  # fmt: skip
+        assert value[0] == pytest.approx(naive.mass_below(pieces, x, strict), abs=1e-9)
+    level = data.draw(st.floats(0.001, 1.0))
+    q = dist.quantile(level, interpolate=True)[0]
+    slack = 1e-7 * grid.spacing
+    assert grid.low - slack <= q <= grid.high + slack
+    assert dist.cdf(q + slack, interpolate=True)[0] >= level - 1e-9
+    assert dist.probability_below(q - slack, interpolate=True)[0] <= level + 1e-9
+
+
+def test_interpolation_is_exact_for_uniform_returns():
+    K = 7
+    uniform = [1 / (2 * K), *[1 / K] * (K - 1), 1 / (2 * K)]
+    dist = lincat.ReturnDistribution.from_pmf([uniform], lincat.Grid(0.0, 2.0, K))
+    x = np.linspace(0.0, 2.0, 41)
+    np.testing.assert_allclose(dist.cdf(x, interpolate=True)[0], x / 2.0, atol=1e-12)
+    np.testing.assert_allclose(dist.quantile(x[1:] / 2.0, interpolate=True)[0], x[1:], atol=1e-9)
+
+
+def test_isolated_atoms_stay_where_they_are():
+    grid = lincat.Grid(-4.0, 4.0, 8)
+    dist = lincat.ReturnDistribution.from_pmf([[0.02, 0, 0.03, 0, 0.9, 0, 0.05, 0, 0]], grid)
+    for x in (-4.0, -2.0, -1.9, -0.01, 0.0, 0.3, 2.0, 3.9, 4.0):
+        for method in (dist.cdf, dist.probability_below):
+            np.testing.assert_allclose(method(x, interpolate=True), method(x), atol=1e-12)
+    for level in (0.01, 0.02, 0.021, 0.05, 0.5, 0.95, 0.96, 1.0):
+        np.testing.assert_allclose(dist.quantile(level, interpolate=True), dist.quantile(level))
+    # Among a smooth rest, only as much of the atom is spread as its neighbours have.
+    rest = lincat.ReturnDistribution.from_pmf([[*[0.02] * 4, 0.84, *[0.02] * 4]], grid)
+    np.testing.assert_allclose(rest.probability_below(0.0, interpolate=True), [0.09])
+    np.testing.assert_allclose(rest.cdf(0.0, interpolate=True), [0.91])
+
+
+def test_no_interpolated_figure_jumps_as_an_atom_grows():
+    grid = lincat.Grid(0.0, 4.0, 8)
+    masses = np.linspace(0.02, 1.0, 4001)
+    pmf = np.full((len(masses), 9), 0.1)
+    pmf[:, 4] = masses
+    dist = lincat.ReturnDistribution.from_pmf(pmf / pmf.sum(axis=1, keepdims=True), grid)
+    for values in (
+        dist.quantile([0.3, 0.45, 0.5, 0.55], interpolate=True),
+        dist.probability_below([1.9, 2.0, 2.1], interpolate=True),
+    ):
+        assert np.abs(np.diff(values, axis=0)).max() < 3e-3

@@ -1,0 +1,90 @@
+"""Potentials: the V about which returns are learned."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lincat
+from lincat.data.steps import Steps
+from lincat.runs.potential import Potential
+from tests import naive, packed
+
+
+def steps(n, seed=0, *, record=False, everything=True):
+    """A walk of two numbers with a quadratic cost."""
+    rng = np.random.default_rng(seed)
+    points = np.zeros((n + 1, 2))
+    for i in range(n):
+        points[i + 1] = 0.8 * points[i] + rng.normal(size=2)
+    reward = -(points[:-1] ** 2).sum(axis=1)
+    no = np.zeros(n, bool)
+    if record:
+        return Steps(points[:-1], reward, points[1:], no, no, record=points)
+    options = {"discount": rng.uniform(0.5, 0.9, n), "weight": rng.uniform(0.5, 2.0, n)}
+    ends = rng.random(n) < 0.05
+    return Steps(points[:-1], reward, points[1:], ends, no, **(options if everything else {}))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.integers(200, 600))
+def test_equals_least_squares_of_all_parts(seed, n):
+    data = steps(n, seed)
+    features = lincat.Scaling().fit(data.observation)
+    found = Potential.fit(features, [data[:50], data[50:]], 0.9)
+    phi, phi_next = (features.transform(x) for x in (data.observation, data.next_observation))
+    value, _ = naive.moments_of_transitions(
+        phi, data.reward, phi_next, data.discounts(0.9), data.weight
+    )
+    scale = np.abs(value).max()
+    np.testing.assert_allclose(found.weights, value, atol=1e-5 * scale)  # a ridge of 1e-8
+    np.testing.assert_allclose(found.values(data.observation), phi @ value, atol=1e-4 * scale)
+
+
+def test_linear_dynamics_and_quadratic_costs_have_a_quadratic_value():
+    """E G = −gamma-weighted sums of squares: V(x) = a − |x|²/(1 − .64 gamma), in closed form."""
+    gamma, data = 0.9, steps(60_000, record=True)
+    features = lincat.Smooth(bumps=4).fit(data.observation[:5000])
+    potential = Potential.fit(features, [data], gamma)
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, -2.0]])
+    b = -1.0 / (1.0 - 0.64 * gamma)
+    a = gamma * 2.0 * b / (1.0 - gamma)
+    np.testing.assert_allclose(potential.values(x), a + b * (x**2).sum(axis=1), rtol=0.05)
+
+
+@pytest.mark.parametrize("record", [False, True])
+def test_both_values_are_those_of_each_end(record):
+    data = steps(300, record=record)
+    potential = Potential.fit(lincat.Smooth(bumps=8).fit(data.observation), [data], 0.9)
+    here, there = potential.both_values(data)
+    np.testing.assert_array_equal(here, potential.values(data.observation))
+    np.testing.assert_array_equal(there, potential.values(data.next_observation))
+
+
+def test_long_parts_are_summed_piece_by_piece():
+    data = steps(20_000, everything=False)
+    features = lincat.Scaling().fit(data.observation)
+    whole = Potential.fit(features, [data], 0.9)
+    parts = Potential.fit(features, [data[i : i + 999] for i in range(0, 20_000, 999)], 0.9)
+    np.testing.assert_allclose(whole.weights, parts.weights, rtol=1e-8)
+
+
+def test_files_bring_it_back_and_others_are_refused(tmp_path):
+    data, path = steps(300), tmp_path / "potential.safetensors"
+    features = lincat.Smooth(bumps=8).fit(data.observation)
+    potential = Potential.fit(features, [data], 0.9)
+    content = potential.save_bytes()
+    path.write_bytes(content)
+    back = Potential.read(path, features)
+    np.testing.assert_array_equal(back.weights, potential.weights)
+    assert back.save_bytes() == content
+
+    other = lincat.Smooth(bumps=9).fit(data.observation)
+    packed.refused(lambda p: Potential.read(p, other), path, content, "weights: expected an array")
+    packed.refused(lambda p: Potential.read(p, features), path, content[:40])
+
+    def broken(arrays):
+        arrays["weights"] = arrays["weights"] * np.nan
+
+    changed = packed.rewritten(content, "lincat potential", change_arrays=broken)
+    packed.refused(lambda p: Potential.read(p, features), path, changed, "weights: expected finite")

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+
+import lincat
+from lincat.solvers.influence import CAUTIONS, cosines, influence
+from tests import naive
+
+
+def walk(problem, n, seed=0):
+    """Features and rewards along a walk of a problem."""
+    seen = problem.process.sample(n, seed=seed)
+    Phi = np.asarray(problem.Phi)
+    return Phi[seen.state], seen.reward, Phi[seen.next_state]
+
+
+def fitted(problem, n, *, intervals=6, seed=0, **options):
+    grid = problem.grid(intervals)
+    model = lincat.CategoricalLSTD(gamma=problem.gamma, grid=grid, **options)
+    return model.fit(*walk(problem, n, seed))
+
+
+def covariance(Psi):
+    flat = Psi.transpose(0, 2, 1).reshape(len(Psi), -1)  # k outside, as in the dense system
+    return flat.T @ flat / len(Psi)
+
+
+@pytest.mark.parametrize("n", [320, 1600])
+def test_equals_the_explicit_sandwich(n):
+    problem = lincat.catalog.paper()
+    model = fitted(problem, n, max_blocks=32)
+    counts = model.statistics_.block_counts
+    assert (counts == counts[0]).all()
+    phi, reward, phi_next = walk(problem, n)
+    discount, ones = np.full(n, problem.gamma), np.ones(n)
+    Psi = model.ensemble_.Psi
+    expected = naive.influence_covariance(
+        phi, reward, phi_next, discount, ones, model.grid_, np.cumsum(counts).tolist(), len(Psi)
+    )
+    np.testing.assert_allclose(covariance(Psi), expected, atol=1e-5 * expected.max())
+
+
+def test_tables_of_states_give_what_dense_features_give():
+    problem = lincat.catalog.random_process(70, gamma=0.9, seed=1)
+    seen = problem.process.sample(30_000, seed=3)
+    grid, eye = problem.grid(10), np.eye(70)
+    dense = lincat.CategoricalLSTD(gamma=0.9, grid=grid)
+    dense.fit(eye[seen.state], seen.reward, eye[seen.next_state])
+    table = lincat.CategoricalLSTD(gamma=0.9, grid=grid, n_features=70)
+    table.fit(seen.state, seen.reward, seen.next_state)
+    assert not isinstance(table.statistics_.totals().Sigma, np.ndarray)
+    assert (dense.statistics_.block_counts == table.statistics_.block_counts).all()
+    expected = dense.ensemble_.Psi
+    np.testing.assert_allclose(table.ensemble_.Psi, expected, atol=1e-5 * np.abs(expected).max())
+
+
+def test_scores_of_all_parts_cancel():
+    model = fitted(lincat.catalog.paper(), 1000)
+    parts = [model.statistics_.block_totals(i) for i in range(model.statistics_.n_blocks)]
+    scores = np.array(list(model.solution_.scores(parts)))
+    assert np.abs(scores.sum(axis=0)).max() < 1e-9 * np.abs(scores).sum(axis=0).max()
+
+
+@pytest.mark.parametrize("weights", [np.ones(9), np.arange(1.0, 12.0), [3.0, 0.0, 2.0, 5.0, 1.0]])
+def test_cosines_are_orthonormal_for_blocks_of_any_size(weights):
+    weights = np.asarray(weights)
+    w = cosines(weights, len(weights) // 2)
+    share = weights / weights.sum()
+    np.testing.assert_allclose((w * share) @ w.T, np.eye(len(w)), atol=1e-12)
+    np.testing.assert_allclose(w @ share, 0.0, atol=1e-12)
+    assert (w[:, 0] > 0.0).all()
+
+
+def test_cosines_of_equal_blocks_are_cosines():
+    j, t = np.arange(1, 5)[:, None], (np.arange(16) + 0.5) / 16
+    np.testing.assert_allclose(cosines(np.ones(16), 4), np.sqrt(2) * np.cos(np.pi * j * t))
+
+
+@pytest.mark.parametrize(("n", "nu"), [(12, 6), (5_000, 8), (40_000, 16), (2**19, 32)])
+def test_the_size_of_the_ensemble_follows_that_of_the_data(n, nu):
+    model = fitted(lincat.catalog.paper(), n, intervals=3, seed=4)
+    ensemble = model.ensemble_
+    assert ensemble.degrees_of_freedom == nu
+    assert ensemble.cautions == (("short",) if n < 1000 else ())
+
+
+def rewards_of_one_state(reward):
+    model = lincat.CategoricalLSTD(gamma=0.5, grid=lincat.Grid(0.0, 2.0, 4), n_features=1)
+    state = np.zeros(len(reward), int)
+    return model.fit(state, reward, state)
+
+
+def test_slow_regimes_leave_four_degrees_of_freedom_and_a_caution():
+    rng = np.random.default_rng(0)
+    regime = np.repeat(rng.integers(0, 2, 12), 2500)  # three blocks long, or so
+    ensemble = rewards_of_one_state(rng.random(30_000) < 0.2 + 0.6 * regime).ensemble_
+    assert ensemble.correlation > 0.3
+    assert ensemble.degrees_of_freedom == 4
+    assert "dependent" in ensemble.cautions
+
+
+def test_drift_is_named():
+    rng = np.random.default_rng(0)
+    ensemble = rewards_of_one_state(rng.random(30_000) < np.linspace(0.4, 0.6, 30_000)).ensemble_
+    assert "drift" in ensemble.cautions
+    assert set(ensemble.cautions) <= set(CAUTIONS)
+
+
+def test_a_ridge_does_not_enter_the_errors():
+    problem = lincat.catalog.paper()
+    plain, drawn = (fitted(problem, 4000, ridge=r).ensemble_.Psi for r in (0.0, 1e-9))
+    np.testing.assert_allclose(drawn, plain, atol=1e-5 * np.abs(plain).max())
+
+
+def test_too_few_blocks_are_refused():
+    model = fitted(lincat.catalog.paper(), 1000, max_blocks=2)
+    with pytest.raises(lincat.InvalidInputError, match=r"at least 4 blocks .* max_blocks="):
+        influence(model.statistics_, model.solution_)
+
+
+def test_intervals_of_the_mean_are_those_of_a_sample_of_independent_rewards():
+    rng = np.random.default_rng(1)
+    widths = []
+    for _ in range(20):
+        model = rewards_of_one_state(rng.random(20_000) < 0.5)
+        low, high = model.predict([0], confidence=0.95).interval("mean")
+        widths.append(high[0] - low[0])
+    # The mean of the return is that of the rewards over 1 − gamma.
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * 1.065 * 2 * 0.5 / np.sqrt(20_000), rel=0.15)
