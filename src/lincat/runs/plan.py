@@ -26,10 +26,10 @@ from lincat.features.points import Points
 from lincat.features.smooth import Smooth
 from lincat.features.tabular import Tabular
 from lincat.inference import scores
-from lincat.inference.returns_to_go import returns_to_go
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
 from lincat.runs.potential import Potential
+from lincat.runs.realised import realised_returns
 
 __all__ = ["PILOT", "Plan", "choose_plan", "whole_steps"]
 
@@ -191,17 +191,19 @@ def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> _Candida
     """
     begin = int(_TRAINED * len(pilot))
     train, held = pilot[:begin], pilot[begin:]
-    returns, usable = returns_to_go(
-        held.reward, held.terminated, held.truncated, gamma, discount=held.discount, tolerance=_REST
-    )
+    ridge = _PSEUDO_ROWS / len(train)
+    models = [
+        _fitted(candidate.plan(train, gamma, ridge), train, gamma) for candidate in candidates
+    ]
+    returns, usable = realised_returns(held, models[0], _REST)
     rows = np.flatnonzero(usable)
     if len(rows) < _FEWEST:
         return None
     rows = rows[:: -(-len(rows) // _SCORED)]
-    found, ridge = returns[rows], _PSEUDO_ROWS / len(train)
+    models += [_fitted(other.plan(train, gamma, ridge), train, gamma) for other in candidates[1:]]
+    found = returns[rows]
     scored, spread = [], []
-    for candidate in candidates:
-        model = _fitted(candidate.plan(train, gamma, ridge), train, gamma)
+    for model in models:
         predicted = model.predict(held.observation[rows]).proper()
         scored.append(scores.crps(predicted.cdf_values, predicted.grid, found[:, None])[:, 0])
         spread.append(predicted.std())

@@ -11,11 +11,11 @@ from lincat._typing import IntArray
 from lincat.data.steps import Steps
 from lincat.environments.rollouts import rollouts
 from lincat.inference.answer import Validation
-from lincat.inference.returns_to_go import returns_to_go
 from lincat.inference.validate import validate
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
+from lincat.runs.realised import realised_returns
 from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.returns import true_returns
@@ -133,14 +133,7 @@ def _stretches(held: Steps, gamma: float) -> IntArray:
 def _by_held_out(
     model: Model, shown: ShownStates, held: Steps, gamma: float, config: EvaluationConfig
 ) -> Validation:
-    returns, usable = returns_to_go(
-        held.reward,
-        held.terminated,
-        held.truncated,
-        gamma,
-        discount=held.discount,
-        tolerance=_TOLERANCE,
-    )
+    returns, usable = realised_returns(held, model, _TOLERANCE)
     chosen = np.flatnonzero(usable)[: config.validate]
     if config.validate is None:  # neighbours share most of their returns
         chosen = chosen[:: -(-max(len(chosen), 1) // _MOST_SCORED)]

@@ -1,0 +1,41 @@
+"""Returns that a record realised, with the model's own mean for what lies after its end."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lincat._typing import BoolArray, FloatArray
+from lincat.data.steps import Steps
+from lincat.inference.returns_to_go import returns_to_go
+from lincat.runs.model import Model
+
+__all__ = ["realised_returns"]
+
+
+def realised_returns(steps: Steps, model: Model, tolerance: float) -> tuple[FloatArray, BoolArray]:
+    """Return what came back from each step on, and whether it is known well enough, (n,) each.
+
+    Where the record breaks off, what follows is worth what the model says on average; a return
+    counts as known if that has a weight of at most ``tolerance``. (Without it, rewards far from
+    zero would bias every return, however small the weight.)
+    """
+    gamma = model.learner.gamma
+    breaks = steps.truncated & ~steps.terminated
+    breaks[-1:] = ~steps.terminated[-1:]
+    rows = np.flatnonzero(breaks)
+    following = steps.next_observation[rows]
+    known = model.features.knows(following)
+    rest = np.zeros(len(rows))
+    if known.any():
+        rest[known] = model.predict(following[known]).mean()
+        rest[~known] = rest[known].mean()
+    reward = steps.reward.copy()
+    reward[rows] += steps.discounts(gamma)[rows] * rest
+    return returns_to_go(
+        reward,
+        steps.terminated,
+        steps.truncated,
+        gamma,
+        discount=steps.discount,
+        tolerance=tolerance,
+    )
