@@ -151,7 +151,7 @@ def test_bad_rows_can_be_left_out_and_are_counted(files):
 def test_a_bad_row_far_into_the_file(files, monkeypatch):
     in_small_batches(monkeypatch, rows=100)
     (files / "late.csv").write_text("state,reward\n" + "a,1\nb,0\n" * 400 + "a,oops\n")
-    options = ["--gamma", 0.5, "--warm-up", 100, "--low", 0, "--high", 2]
+    options = ["--gamma", 0.5, "--warm-up", 100, "--low", 0, "--high", 2, "--validate", 0]
     ended = evaluate("late.csv", *options, "--out", "run")
     assert_one_line(ended, "late.csv, row 801, reward")
     # What was learned until then is kept, and lincat resume continues once the row is mended.

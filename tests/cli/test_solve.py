@@ -157,3 +157,16 @@ def test_help_and_version():
     assert "Examples:" in invoke("--help").output
     version = CliRunner().invoke(cli, ["--version"])
     assert lincat.__version__ in version.output
+
+
+def test_without_a_grid_one_is_placed_and_made_finer_until_figures_stand_still():
+    answer = json.loads(invoke("uniform_coin", "--json").output)
+    (state,) = answer["states"]
+    assert answer["grid"]["intervals"] == 4096
+    assert state["std"] == pytest.approx(1 / np.sqrt(3), abs=answer["change"])
+    assert state["q0.05"] == pytest.approx(0.1, abs=answer["change"])
+    assert state["cvar0.05"] == pytest.approx(0.05, abs=answer["change"])
+    assert "on 4,097 atoms, figures within about 0.0005" in invoke("uniform_coin").output
+    given = invoke("uniform_coin", "--intervals", "10").output
+    assert "on 11 atoms)" in given
+    assert json.loads(invoke("uniform_coin", "--low", "-1", "--json").output)["change"] is None

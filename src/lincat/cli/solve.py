@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = ["solve"]
 
+_INTERVALS = 1000  # where only the ends of the grid are given
+_MOST_LINEAR = 512  # intervals for the fixed point of Linear-CTD, where none are asked for
 _MOST_SUMMARY_ROWS = 40
 _MOST_MASS_COLUMNS = 8
 _MOST_MASS_ROWS = 129
 
 
-@click.command(short_help="Exact return distributions of a finite process.")
+@click.command(short_help="True return distributions of a finite process.")
 @click.argument("source", metavar="FILE|NAME")
 @click.option(
     "--gamma",
@@ -32,7 +34,9 @@ _MOST_MASS_ROWS = 129
     help="Discount factor in [0, 1], 1 where episodes end; overrides the file's.",
 )
 @click.option(
-    "--intervals", type=int, default=30, show_default=True, help="K; there are K + 1 atoms."
+    "--intervals",
+    type=int,
+    help="K; there are K + 1 atoms. By default doubled until the figures stand still.",
 )
 @click.option("--low", type=float, help="First atom; by default low enough for all returns.")
 @click.option("--high", type=float, help="Last atom; by default high enough for all.")
@@ -42,7 +46,7 @@ _MOST_MASS_ROWS = 129
 def solve(
     source: str,
     gamma: float | None,
-    intervals: int,
+    intervals: int | None,
     low: float | None,
     high: float | None,
     level: float,
@@ -53,7 +57,7 @@ def solve(
     seed: int,
     quiet: bool,
 ) -> None:
-    """Print the exact return distribution of every state of a finite process.
+    """Print the true return distribution of every state of a finite process.
 
     FILE is a JSON file with the process (see docs/process-files.md); NAME is one of the catalog:
     paper, paper_unit_norm, uniform_coin, boyan_chain, random_walk, frozen_lake, random_process
@@ -70,7 +74,8 @@ def solve(
     from lincat._files import new_folder
 
     problem = _read(source, gamma, seed)
-    grid = _grid(problem, intervals, low, high)
+    free = intervals is None and low is None and high is None
+    grid = None if free else _grid(problem, intervals, low, high)
     folder = None if out is None else new_folder(out, "--out", force=force)
     with spinner(f"Solving {problem.process.n_states:,} states", quiet=quiet):
         answer = _Solution(problem, grid, level, threshold)
@@ -100,7 +105,8 @@ def _read(source: str, gamma: float | None, seed: int) -> Problem:
     return problem if gamma is None else replace(problem, gamma=gamma)
 
 
-def _grid(problem: Problem, intervals: int, low: float | None, high: float | None) -> Grid:
+def _grid(problem: Problem, intervals: int | None, low: float | None, high: float | None) -> Grid:
+    intervals = _INTERVALS if intervals is None else intervals
     default = problem.grid(intervals)
     return lincat.Grid(
         default.low if low is None else low, default.high if high is None else high, intervals
@@ -108,13 +114,22 @@ def _grid(problem: Problem, intervals: int, low: float | None, high: float | Non
 
 
 class _Solution:
-    """The solution of one problem, ready to print and to write."""
+    """The solution of one problem, ready to print and to write; without a grid, one is placed."""
 
-    def __init__(self, problem: Problem, grid: Grid, level: float, threshold: float | None) -> None:
+    def __init__(
+        self, problem: Problem, grid: Grid | None, level: float, threshold: float | None
+    ) -> None:
         from lincat.report.tables import summary_rows
+        from lincat.solvers.returns import settled_returns
 
-        self.problem, self.grid, self.level = problem, grid, level
-        self.true = lincat.true_returns(problem.process, problem.gamma, grid)
+        self.problem, self.level = problem, level
+        self.change: float | None = None
+        if grid is None:
+            found = settled_returns(problem.process, problem.gamma, level=level)
+            self.true, self.change = found.returns, found.change
+        else:
+            self.true = lincat.true_returns(problem.process, problem.gamma, grid)
+        self.grid = self.true.grid
         self.summary = summary_rows(
             self.true, problem.state_names, level=level, threshold=threshold
         )
@@ -126,6 +141,8 @@ class _Solution:
         from lincat.report.tables import summary_rows
 
         problem, grid = self.problem, self.grid
+        if self.change is not None:
+            grid = problem.grid(min(grid.intervals, _MOST_LINEAR))
         with warnings.catch_warnings():
             # The true distributions on this grid have already given the same warning.
             warnings.simplefilter("ignore", lincat.GridMisfitWarning)
@@ -138,6 +155,14 @@ class _Solution:
             self.linear, problem.state_names, level=self.level, threshold=threshold
         )
 
+    @property
+    def accuracy(self) -> str:
+        """On how many atoms, and how far that is from the last word."""
+        atoms = f"{self.grid.intervals + 1:,} atoms"
+        if self.change is None:
+            return f"on {atoms}"
+        return f"on {atoms}, figures within about {self.change:.1g}"
+
     def as_dict(self) -> dict[str, Any]:
         problem = self.problem
         states = [
@@ -149,6 +174,7 @@ class _Solution:
             "note": problem.note,
             "gamma": problem.gamma,
             "grid": asdict(self.grid),
+            "change": self.change,
             "atoms": self.grid.atoms.tolist(),
             "states": states,
         }
@@ -172,8 +198,7 @@ class _Solution:
         console = terminal()
         problem, grid = self.problem, self.grid
         title = (
-            f"{problem.name}: true return distributions "
-            f"(gamma {problem.gamma:g}, {grid.intervals} intervals)"
+            f"{problem.name}: true return distributions (gamma {problem.gamma:g}, {self.accuracy})"
         )
         rows = [
             {**row, "shape": sparkline(pmf)}
@@ -222,7 +247,7 @@ class _Solution:
             self.true,
             self.problem.state_names,
             title=f"{self.problem.name}: the return from each state",
-            subtitle=f"exact, discount factor {self.problem.gamma:g}",
+            subtitle=f"discount factor {self.problem.gamma:g}, {self.accuracy}",
             level=self.level,
         )
         return [*(folder / name for name in texts), *save_figure(figure, folder, "returns")]

@@ -163,8 +163,13 @@ def check_rows(checks: Sequence[Check], validation: Validation | None) -> list[d
         if check.code == "coverage":  # one for each level, in their order
             name = f"Coverage of {show_level(next(levels))} intervals, off by"
         ended = "passed" if check.passed else "failed"
-        rows.append({"check": name, "found": check.value, "allowed": check.limit, "": ended})
+        found = None if check.value is None else _short(check.value)
+        rows.append({"check": name, "found": found, "allowed": _short(check.limit), "": ended})
     return rows
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.3g}")
 
 
 def checks_table(answer: Answer) -> str:

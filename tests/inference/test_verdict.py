@@ -1,0 +1,96 @@
+"""The verdict: what it looks at, and that one failure is enough."""
+
+import msgspec
+import numpy as np
+import pytest
+
+import lincat
+from lincat.inference.verdict import Diagnosis, judge
+
+FINE = Diagnosis(mean_error=0.01, sd_error=0.02, negative_mass=0.0, coarser=1.0, off_grid=0.0)
+
+
+def found(shift=0.0, spread=1.0, n=4000, seed=0):
+    """Held-out returns of two normal states, and predictions that are off by so much."""
+    grid = lincat.Grid(-12.0, 14.0, 520)
+    rng = np.random.default_rng(seed)
+    state = rng.integers(2, size=n)
+    returns = 2.0 * state + rng.normal(size=n)
+    bells = [np.exp(-0.5 * ((grid.atoms - 2.0 * s - shift) / spread) ** 2) for s in range(2)]
+    pmf = np.array([bell / bell.sum() for bell in bells])
+    predicted = lincat.ReturnDistribution.from_pmf(pmf[state], grid)
+    return lincat.validate(
+        predicted, returns, method="held_out", description=f"{n} returns, held out"
+    )
+
+
+def failed(verdict):
+    return {check.code for check in verdict.checks if not check.passed}
+
+
+def test_figures_that_hold_are_trusted():
+    verdict = judge(FINE, found(shift=0.06))
+    assert verdict.trusted is True
+    assert verdict.sentence == "The figures agree with 4000 returns, held out."
+    assert failed(verdict) == set()
+    assert {"precision", "precision_sd", "signed", "grid", "off_grid"} <= {
+        check.code for check in verdict.checks
+    }
+    assert {"mean", "below_quantile", "w1", "cvar", "coverage", "skill"} <= {
+        check.code for check in verdict.checks
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "help"),
+    [
+        ({"mean_error": 0.9}, "precision", "more rows help"),
+        ({"mean_error": None}, "precision", "more rows help"),
+        ({"sd_error": 0.9}, "precision_sd", "more rows help"),
+        ({"negative_mass": 0.3}, "signed", "--features"),
+        ({"coarser": 9.0}, "grid", "--intervals"),
+        ({"off_grid": 0.1}, "off_grid", "--low and --high"),
+    ],
+)
+def test_what_a_solution_knows_of_itself_can_be_enough(change, code, help):
+    worse = Diagnosis(**{**FINE.__dict__, **change})
+    for validation in (None, found()):
+        verdict = judge(worse, validation)
+        assert verdict.trusted is False
+        assert code in failed(verdict)
+        assert verdict.sentence.startswith("Not to be trusted: ")
+        assert help in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ({"shift": 1.5}, {"mean", "w1", "below_quantile"}),
+        ({"spread": 0.3}, {"coverage", "below_quantile"}),
+        ({"spread": 3.0}, {"coverage", "cvar"}),
+    ],
+)
+@pytest.mark.parametrize("diagnosis", [None, FINE])
+def test_returns_that_disagree_fail_it(options, codes, diagnosis):
+    verdict = judge(diagnosis, found(**options))
+    assert verdict.trusted is False
+    assert codes <= failed(verdict)
+    assert "4000 returns, held out" in verdict.sentence
+
+
+def test_noise_is_no_reason():
+    """Right predictions and few returns: the verdict does not fail by accident."""
+    ended = [judge(FINE, found(n=100, seed=seed)).trusted for seed in range(40)]
+    assert ended.count(False) <= 2
+
+
+def test_without_returns_nothing_is_trusted():
+    assert judge(None, None).trusted is None
+    verdict = judge(FINE, None)
+    assert verdict.trusted is None
+    assert verdict.sentence.startswith("Not checked. The figures are precise enough")
+
+
+def test_it_comes_back_from_json():
+    verdict = judge(FINE, found(shift=1.5))
+    assert msgspec.json.decode(msgspec.json.encode(verdict), type=type(verdict)) == verdict

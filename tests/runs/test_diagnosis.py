@@ -1,0 +1,54 @@
+"""What a solution knows of itself."""
+
+import numpy as np
+import pytest
+
+import lincat
+from lincat.data.steps import Steps
+from lincat.runs.diagnosis import diagnosis_of, widening_of
+from lincat.runs.model import Model
+
+
+def solved(n, *, grid="auto", intervals="auto", seed=0, gamma=0.5):
+    """A fair coin thrown for ever."""
+    rng = np.random.default_rng(seed)
+    state, no = np.zeros(n, dtype=np.int64), np.zeros(n, bool)
+    features = lincat.Tabular(n_states=1).fit(state)
+    learner = lincat.CategoricalLSTD(gamma=gamma, grid=grid, intervals=intervals, n_features=1)
+    model = Model(features, learner)
+    steps = Steps(state, rng.integers(2, size=n).astype(float), state, no, no)
+    learner.partial_fit(model.transitions(steps))
+    return model
+
+
+def test_what_is_learned_step_by_step_knows_nothing_of_itself():
+    learner = lincat.LinearCTD(grid=lincat.Grid(0.0, 2.0, 10), gamma=0.5)
+    model = Model(lincat.Tabular(n_states=1).fit(np.zeros(1, dtype=np.int64)), learner)
+    assert diagnosis_of(model) is None
+    assert widening_of(model) == 0.0
+
+
+def test_means_are_as_precise_as_means_of_so_many_rewards():
+    """The return's mean is 2 E r: 2 · 0.5/√n, over the return's sd √(1/3)."""
+    errors = [diagnosis_of(solved(10_000, seed=seed)).mean_error for seed in range(8)]
+    assert np.mean(errors) == pytest.approx(2.0 * 0.5 / 100.0 * np.sqrt(3.0), rel=0.2)
+
+
+def test_a_table_on_a_grid_of_its_own_has_nothing_wrong_with_it():
+    found = diagnosis_of(solved(10_000))
+    assert found.negative_mass < 1e-9
+    assert found.coarser <= 1.0
+    assert found.off_grid < 1e-9
+
+
+def test_a_grid_that_is_too_narrow_or_too_coarse_is_seen():
+    narrow = diagnosis_of(solved(2000, grid=lincat.Grid(0.5, 1.5, 50)))
+    assert narrow.off_grid > 0.01
+
+
+@pytest.mark.parametrize("intervals", [4, 10, 40])
+def test_widening_is_that_of_the_variance(intervals):
+    """Var = 1/3 + 2/(3 K²) on [0, 2]."""
+    model = solved(50_000, grid=lincat.Grid(0.0, 2.0, intervals))
+    expected = np.sqrt(1.0 + 2.0 / intervals**2) - 1.0
+    assert widening_of(model) == pytest.approx(expected, rel=0.1)

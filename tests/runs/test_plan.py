@@ -1,0 +1,71 @@
+"""What to learn from, and how, by a rule."""
+
+import numpy as np
+import pytest
+
+import lincat
+from lincat.data.n_step import n_step
+from lincat.data.steps import ObservationSpace, Steps, joined
+from lincat.runs.plan import choose_plan, whole_steps
+
+
+def record(observation, reward, ends=None):
+    n = len(reward)
+    ends = np.zeros(n, bool) if ends is None else ends
+    after = np.concatenate([observation[1:], observation[-1:]])
+    return Steps(observation, np.asarray(reward, float), after, ends, np.zeros(n, bool))
+
+
+def numbers(n=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    x = np.empty((n, 2))
+    x[0] = 0.0
+    for t in range(1, n):
+        x[t] = 0.9 * x[t - 1] + rng.normal(size=2)
+    return record(x, x[:, 0])
+
+
+def test_ids_and_few_points_are_tables():
+    space = ObservationSpace(names=("x",))
+    ids = record(np.array(["a", "b"] * 50, dtype=object), np.ones(100))
+    assert isinstance(choose_plan(ids, 0.9, space).features, lincat.Tabular)
+    points = record(np.array([[0.5], [1.5]] * 50), np.ones(100))
+    plan = choose_plan(points, 0.9, space)
+    assert isinstance(plan.features, lincat.Points)
+    assert (plan.potential, plan.n_step) == (None, 1)
+    states = record(np.arange(100) % 4, np.ones(100))
+    plan = choose_plan(states, 0.9, ObservationSpace(names=("s",), n_states=7))
+    assert plan.features.n_known_ == 7
+
+
+def test_numbers_are_smooth():
+    plan = choose_plan(numbers(), 0.9, ObservationSpace(names=("x", "y")))
+    assert isinstance(plan.features, lincat.Smooth)
+    assert plan.reason
+    assert (plan.potential is None) == (plan.n_step > 1)
+
+
+def test_the_same_pilot_gives_the_same_plan():
+    one, two = (choose_plan(numbers(), 0.9, ObservationSpace(names=("x", "y"))) for _ in range(2))
+    assert (one.n_step, one.reason) == (two.n_step, two.reason)
+    rows = numbers().observation[:5]
+    np.testing.assert_array_equal(one.features.transform(rows), two.features.transform(rows))
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_sums_that_break_off_have_no_weight(n):
+    gamma = 0.9
+    ends = np.zeros(10, bool)
+    ends[4] = True
+    steps = record(np.arange(10), np.arange(10.0), ends)
+    made = joined(list(n_step([steps], n, gamma)))
+    whole = whole_steps(made, n, gamma)
+    assert len(whole) == len(made)
+    for i in range(len(made)):
+        reaches_end = made.terminated[i]
+        full = made.discounts(gamma)[i] == pytest.approx(gamma**n)
+        assert whole.weight[i] == (1.0 if reaches_end or full else 0.0)
+    counted = whole.weight > 0.0
+    alive = counted & ~whole.terminated
+    np.testing.assert_allclose(whole.discount[alive], gamma**n)
+    np.testing.assert_array_equal(whole.reward, made.reward)
