@@ -22,6 +22,7 @@ from lincat.runs.sources import Opened
 __all__ = ["answer_of", "curves_of"]
 
 _CONFIDENCE = 0.95
+_FEWEST_BLOCKS = 4  # of time, for error bars
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _WIDER = 0.1  # share by which a given grid may widen
 _DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
@@ -42,8 +43,10 @@ def answer_of(
 ) -> Answer:
     """Return what the run says of the shown states, and how far to trust it."""
     config, source, shown = folder.config, opened.source, recorder.shown
-    solved = isinstance(model.learner, CategoricalLSTD)
-    distribution = model.predict_shown(shown, confidence=_CONFIDENCE if solved else None)
+    learner = model.learner
+    blocks = learner.statistics_.n_blocks if isinstance(learner, CategoricalLSTD) else 0
+    confidence = _CONFIDENCE if blocks >= _FEWEST_BLOCKS else None
+    distribution = model.predict_shown(shown, confidence=confidence)
     bands = None
     if distribution.uncertainty is not None and not distribution.uncertainty.unknown.any():
         low, high = distribution.band()
