@@ -38,7 +38,7 @@ PILOT = 100_000
 
 _MOST_POINTS = 1024  # different points that are still a table
 _VISITS = 20  # of each of them, on average, at least
-_PSEUDO_ROWS = 10.0  # what a ridge weighs
+_PSEUDO_ROWS = 15.0  # what a ridge weighs
 _STEPS = 0.1  # of the horizon: rewards of so many steps are summed, where steps are long
 _TRAINED = 0.8  # of the pilot, in a trial
 _TRIAL_ROWS = 25_000  # of the pilot, at most
@@ -46,7 +46,7 @@ _TRIAL_INTERVALS = 200
 _SCORED = 1_000  # returns that a trial is scored on, at most
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.02  # weight of what is missing of a return at most
-_BETTER = 1.5  # standard errors by which another candidate must win
+_BETTER = 2.0  # standard errors by which another candidate must win
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
 
 
