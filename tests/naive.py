@@ -531,7 +531,7 @@ def quantile(atoms, pmf, level):
 
 
 def asymptotic_error(process, Phi, grid, gamma, *, walk):
-    """lim N E[ℓ2,mu²] of the fixed point of N transitions: iota tr(Sigma Abar⁻¹ S Abar⁻ᵀ).
+    """lim N E[ℓ2,mu²] of the fixed point of N transitions: iota tr(Sigma Abar⁻¹ S Abar⁻ᵀ); Abar.
 
     S is the long-run covariance of the scores b_t − A_t Theta*; lag 0 alone where transitions are
     independent. Along a walk, the lags add up to Poisson's equation for the scores' means.
@@ -561,7 +561,7 @@ def asymptotic_error(process, Phi, grid, gamma, *, walk):
         S += lagged + lagged.T
     spread = np.linalg.solve(A, np.linalg.solve(A, S).T)
     Sigma = np.kron(np.eye(K), Phi.T @ (mu[:, None] * Phi))
-    return grid.spacing * np.trace(Sigma @ spread)
+    return grid.spacing * np.trace(Sigma @ spread), A
 
 
 def smooth_features(sample, rows, bent, apart, kept):

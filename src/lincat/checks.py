@@ -1,11 +1,9 @@
 """Checks that every learner passes, public so that learners written elsewhere can be held to them.
 
-Learners from sums pass them as well as streaming ones: what has no step size has no batches either,
-so for those ``batch_size`` makes no difference.
-
     lincat.checks.check_learner(MyLearner(grid=..., gamma=...))
 
-raises an AssertionError that names the promise which was broken.
+raises an AssertionError that names the promise which was broken. Learners from sums pass the same
+checks: what has no steps has no batches of them, so that ``batch_size`` makes no difference there.
 """
 
 from __future__ import annotations

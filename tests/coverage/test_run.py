@@ -59,6 +59,9 @@ def test_what_misses_a_bar_is_named():
         "paper", "walk", 20_000, 400, (*held, Counted("whole CDF", 0.99, 0.01, None)), 1.0, 1.0, 0.0
     )
     assert misses(row) == ["mean", "cvar", "variance"]
+    near = msgspec.structs.replace(row, counted=(Counted("mean", 0.91, 0.01, 1.17),))
+    assert misses(near) == []
+    assert misses(near, noise=0.0) == ["mean"]
     text = as_document([row], Settings(("paper",), ("walk",), (20_000,), 400))
     assert "**80.0%, 1.00**" in text
     assert "99.0% |" in text

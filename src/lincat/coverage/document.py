@@ -33,17 +33,10 @@ def as_document(rows: Sequence[Row], settings: Settings) -> str:
     """Return the page about these rows, as Markdown."""
     cases = [case_named(name) for name in settings.cases]
     table = [{"process": c.name, "gamma": f"{c.gamma:g}", "what": c.note} for c in cases]
-    late = [row for row in rows if row.rows >= _BARS.rows]
-    missed = sum(len(misses(row)) for row in late)
     parts = [_INTRO, "## Processes\n", as_markdown(table)]
+    late = [row for row in rows if row.rows >= _BARS.rows]
     if late:
-        parts.append(
-            f"## Summary\n\n{len(late) * len(FIGURES) - missed} of {len(late) * len(FIGURES)} "
-            f"figures are within the bars at {_BARS.rows:,} transitions or more. Intervals of six "
-            f"kinds for three states took {_slowest(late):.1f} times as long as the answer alone, "
-            "at worst: most of that are a thousand draws for each of quantile and CVaR, whatever "
-            "the number of transitions.\n"
-        )
+        parts += ["## Summary\n", _summary(late)]
     for size in settings.sizes:
         chosen = [row for row in rows if row.rows == size]
         if chosen:
@@ -51,17 +44,33 @@ def as_document(rows: Sequence[Row], settings: Settings) -> str:
     return "\n".join(parts)
 
 
-def misses(row: Row) -> list[str]:
-    """Return the figures of a row that miss a bar by more than twice their own standard error."""
+def misses(row: Row, *, noise: float = 2.0) -> list[str]:
+    """Return the figures of a row that miss a bar by more than so many of their standard errors."""
     missed = []
+    # A standard deviation of n runs, and so the width, is known to 0.7/√n of itself.
+    widest = _BARS.width * (1.0 + noise * 0.7 / row.runs**0.5)
     for found in row.counted:
-        slack = 2.0 * found.coverage_se
+        slack = noise * found.coverage_se
         whole = found.figure == "whole CDF"
         low, high = (_BARS.simultaneous, 1.0) if whole else (_BARS.low, _BARS.high)
-        wide = found.width is not None and found.width > _BARS.width * (1.0 + 1.4 / row.runs**0.5)
+        wide = found.width is not None and found.width > widest
         if found.coverage < low - slack or found.coverage > high + slack or wide:
             missed.append(found.figure)
     return missed
+
+
+def _summary(rows: Sequence[Row]) -> str:
+    total = len(rows) * len(FIGURES)
+    strictly = total - sum(len(misses(row, noise=0.0)) for row in rows)
+    clearly = sum(len(misses(row)) for row in rows)
+    logs = sorted({row.runs for row in rows})
+    return (
+        f"At {_BARS.rows:,} transitions or more, {strictly} of {total} figures are within the bars "
+        f"as they stand, and {clearly} miss one by more than noise. Rows rest on {logs[0]} to "
+        f"{logs[-1]} logs; with few of them, little can be told from noise.\n\n"
+        f"Intervals of six kinds for three states took {_slowest(rows):.1f} times as long as the "
+        "answer alone, at worst.\n"
+    )
 
 
 def _slowest(rows: Sequence[Row]) -> float:

@@ -23,7 +23,7 @@ from lincat._files import write_atomically
 from lincat._typing import BoolArray, FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.coverage.cases import Case, case_named, fixed_point
-from lincat.coverage.settings import CONFIDENCE, KINDS, Settings
+from lincat.coverage.settings import CONFIDENCE, FIRST_SEED, KINDS, Settings
 from lincat.data.transitions import Transitions
 from lincat.learners.categorical_lstd import CategoricalLSTD
 
@@ -155,7 +155,8 @@ def run_cell(cell: Cell) -> Row:
     case = case_named(cell.case)
     truth = ReturnDistribution(fixed_point(cell.case), case.grid)
     with threadpool_limits(1):
-        logs = [_one(case, truth, cell.kind, cell.rows, seed) for seed in range(cell.runs)]
+        seeds = range(FIRST_SEED, FIRST_SEED + cell.runs)
+        logs = [_one(case, truth, cell.kind, cell.rows, seed) for seed in seeds]
     counted = tuple(_count(figure, logs) for figure in FIGURES)
     return Row(
         cell.case,

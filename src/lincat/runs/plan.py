@@ -43,7 +43,7 @@ _STEPS = 0.1  # of the horizon: rewards of so many steps are summed, where steps
 _TRAINED = 0.8  # of the pilot, in a trial
 _TRIAL_ROWS = 25_000  # of the pilot, at most
 _TRIAL_INTERVALS = 200
-_SCORED = 2_000  # returns that a trial is scored on, at most
+_SCORED = 1_000  # returns that a trial is scored on, at most
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.02  # weight of what is missing of a return at most
 _BETTER = 1.5  # standard errors by which another candidate must win
@@ -192,9 +192,7 @@ def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> _Candida
     begin = int(_TRAINED * len(pilot))
     train, held = pilot[:begin], pilot[begin:]
     ridge = _PSEUDO_ROWS / len(train)
-    models = [
-        _fitted(candidate.plan(train, gamma, ridge), train, gamma) for candidate in candidates
-    ]
+    models = [_fitted(candidates[0].plan(train, gamma, ridge), train, gamma)]
     returns, usable = realised_returns(held, models[0], _REST)
     rows = np.flatnonzero(usable)
     if len(rows) < _FEWEST:
