@@ -18,6 +18,7 @@ from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.recorder import Recorder
 from lincat.runs.sources import Opened
+from lincat.solvers.influence import FEWEST_BLOCKS
 
 __all__ = ["answer_of", "curves_of"]
 
@@ -42,8 +43,7 @@ def answer_of(
 ) -> Answer:
     """Return what the run says of the shown states, and how far to trust it."""
     config, source, shown = folder.config, opened.source, recorder.shown
-    solved = isinstance(model.learner, CategoricalLSTD)
-    distribution = model.predict_shown(shown, confidence=_CONFIDENCE if solved else None)
+    distribution = model.predict_shown(shown, confidence=_CONFIDENCE if _errs(model) else None)
     bands = None
     if distribution.uncertainty is not None and not distribution.uncertainty.unknown.any():
         low, high = distribution.band()
@@ -126,6 +126,12 @@ def _cautions(
         Caution("bad_rows", skipped if skipped_rows else ""),
     ]
     return [caution for caution in found if caution.text]
+
+
+def _errs(model: Model) -> bool:
+    """Whether the solution knows its sampling error: there are enough blocks of time."""
+    learner = model.learner
+    return isinstance(learner, CategoricalLSTD) and learner.statistics_.n_blocks >= FEWEST_BLOCKS
 
 
 def _bars(recorder: Recorder) -> BatchMeans | None:
