@@ -18,11 +18,11 @@ from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.recorder import Recorder
 from lincat.runs.sources import Opened
-from lincat.solvers.influence import FEWEST_BLOCKS
 
 __all__ = ["answer_of", "curves_of"]
 
 _CONFIDENCE = 0.95
+_FEWEST_BLOCKS = 4  # of time, for error bars
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _WIDER = 0.1  # share by which a given grid may widen
 _DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
@@ -43,7 +43,10 @@ def answer_of(
 ) -> Answer:
     """Return what the run says of the shown states, and how far to trust it."""
     config, source, shown = folder.config, opened.source, recorder.shown
-    distribution = model.predict_shown(shown, confidence=_CONFIDENCE if _errs(model) else None)
+    learner = model.learner
+    blocks = learner.statistics_.n_blocks if isinstance(learner, CategoricalLSTD) else 0
+    confidence = _CONFIDENCE if blocks >= _FEWEST_BLOCKS else None
+    distribution = model.predict_shown(shown, confidence=confidence)
     bands = None
     if distribution.uncertainty is not None and not distribution.uncertainty.unknown.any():
         low, high = distribution.band()
@@ -126,12 +129,6 @@ def _cautions(
         Caution("bad_rows", skipped if skipped_rows else ""),
     ]
     return [caution for caution in found if caution.text]
-
-
-def _errs(model: Model) -> bool:
-    """Whether the solution knows its sampling error: there are enough blocks of time."""
-    learner = model.learner
-    return isinstance(learner, CategoricalLSTD) and learner.statistics_.n_blocks >= FEWEST_BLOCKS
 
 
 def _bars(recorder: Recorder) -> BatchMeans | None:

@@ -23,10 +23,7 @@ from lincat._typing import FloatArray
 from lincat.solvers.batch import BatchSolution
 from lincat.statistics.block_statistics import Statistics
 
-__all__ = ["CAUTIONS", "FEWEST_BLOCKS", "Ensemble", "cosines", "influence"]
-
-#: Blocks of time from which sampling errors are known.
-FEWEST_BLOCKS = 4
+__all__ = ["CAUTIONS", "Ensemble", "cosines", "influence"]
 
 _SHORT, _LONG = 20_000, 200_000  # transitions
 _TOO_SHORT = 1_000
@@ -126,10 +123,10 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     blocks, count = statistics.n_blocks, statistics.count
     # Without factors every solution costs about a sixth of Theta's.
     most = min(32 if count >= _LONG and solution.has_factors else 16, blocks // 2)
-    if blocks < FEWEST_BLOCKS:
+    if most < 2:
         raise fail(
             "confidence",
-            f"data in at least {FEWEST_BLOCKS} blocks of time",
+            "data in at least 4 blocks of time",
             f"{count} transitions in {blocks}",
             "give more transitions, or a higher max_blocks= or memory_limit=",
         )
