@@ -50,15 +50,13 @@ def main(argv=None):
         gamma=GAMMA,
         steps=options.steps,
         n_envs=16,
-        low=0.0,
-        high=1.0,
-        intervals=100,
     )
     lake = lincat.catalog.toy_text("FrozenLake-v1", policy=policy, gamma=GAMMA)
     grid = run.returns.grid
     exact = lincat.true_returns(lake.process, GAMMA, grid)
     learned = run.predict(np.arange(16))
 
+    print(run.verdict)
     print("state              mean  5 % quantile  median  95 % quantile  CVaR 20 %    W1")
     for state, name in ((0, "start"), (6, "by two holes"), (14, "by the goal")):
         for kind, distribution in (("learned", learned), ("exact", exact)):

@@ -19,7 +19,7 @@ def runs(tmp_path_factory):
     common = ["--gamma", 0.8, "--intervals", 10]
     for source, out, options in (
         (names, "one", ["--validate", 200]),
-        (names, "two", ["--learner", "softmax_ctd", "--low", -6, "--high", 6]),
+        (names, "two", ["--learner", "softmax_ctd", "--low", -6, "--high", 6, "--validate", 0]),
         (points, "signed", ["--features", "fourier", "--validate", 200]),
         (points, "other", ["--features", "scaling", "--learner", "softmax_ctd"]),
     ):
@@ -124,3 +124,30 @@ def test_curves_stand_under_the_level_that_they_were_recorded_at(runs, tmp_path)
     assert compare(runs / "one", runs / "two", "--level", 0.01, "--out", page).code == 0
     headings = re.findall(r"<h3>(Mean of the worst .*?)</h3>", page.read_text())
     assert headings == ["Mean of the worst 5 %"]
+
+
+def test_runs_that_are_not_comparable_are_told_why(runs, tmp_path):
+    names = runs / "log.csv"
+    common = ["--intervals", 10, "--learner", "softmax_ctd", "--validate", 0]
+    for gamma in (0.8, 0.5):
+        out = tmp_path / f"gamma {gamma}"
+        assert lincat_here("evaluate", names, "--gamma", gamma, *common, "--out", out).code == 0
+    page = tmp_path / "page.html"
+    both = [tmp_path / "gamma 0.8", tmp_path / "gamma 0.5"]
+    said = json.loads(compare(*both, "--out", page, "--json").out)["summary"]
+    assert said == (
+        "No run is ranked, as they discount by different factors (run gamma 0.8: 0.8; "
+        "run gamma 0.5: 0.5)."
+    )
+    assert said in compare(*both).out
+    assert said in page_text(page)
+
+
+def test_no_run_is_ranked_whose_verdict_failed(runs):
+    answer = json.loads(compare(runs / "signed", runs / "other", "--json").out)
+    trusted = {one["run"]: one["trusted"] for one in answer["verdicts"]}
+    failed = [run for run, ended in trusted.items() if ended is False]
+    assert failed, trusted
+    assert answer["summary"].startswith("No run is ranked: the figures of run")
+    out = compare(runs / "signed", runs / "other").out
+    assert f"{failed[0]}: Not to be trusted: " in out

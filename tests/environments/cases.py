@@ -92,6 +92,24 @@ class Uncopyable(Noisy):
         self.lock = threading.Lock()
 
 
+class Hollow(Noisy):
+    """Copies well, but its copies cannot be stepped, as those of Box2D."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.world = [object()]
+
+    def __deepcopy__(self, memo):
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__.update({**self.__dict__, "world": []})
+        return made
+
+    def step(self, action):
+        assert self.world
+        return super().step(action)
+
+
 class Outside(Noisy):
     """All copies move one and the same point, as with a simulator outside Python."""
 

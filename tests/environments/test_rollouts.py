@@ -10,7 +10,7 @@ from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 import lincat.environments.rollouts
 from lincat import InvalidInputError, catalog, solve_value
 from lincat.environments.rollouts import rollouts
-from tests.environments.cases import Counting, Noisy, Outside, Uncopyable, turns
+from tests.environments.cases import Counting, Hollow, Noisy, Outside, Uncopyable, turns
 
 
 def test_vector_rollouts_have_the_distribution_of_single_ones(monkeypatch):
@@ -160,7 +160,11 @@ def test_states_are_chosen_uniformly_over_time():
 
 @pytest.mark.parametrize(
     ("make", "reason"),
-    [(Uncopyable, r"cannot be copied \(TypeError"), (Outside, "do not behave alike")],
+    [
+        (Uncopyable, r"cannot be copied \(TypeError"),
+        (Hollow, r"has copies that cannot be stepped \(AssertionError"),
+        (Outside, "do not behave alike"),
+    ],
 )
 def test_environments_that_cannot_be_copied_give_single_returns(make, reason):
     found = rollouts(make, gamma=0.5, n_states=20, per_state=10)

@@ -36,7 +36,7 @@ def test_figures_that_hold_are_trusted():
     assert {"precision", "precision_sd", "signed", "grid", "off_grid"} <= {
         check.code for check in verdict.checks
     }
-    assert {"mean", "below_quantile", "w1", "cvar", "coverage", "skill"} <= {
+    assert {"mean", "below_quantile", "w1", "cvar", "skill"} <= {
         check.code for check in verdict.checks
     }
 
@@ -66,8 +66,8 @@ def test_what_a_solution_knows_of_itself_can_be_enough(change, code, help):
     ("options", "codes"),
     [
         ({"shift": 1.5}, {"mean", "w1", "below_quantile"}),
-        ({"spread": 0.3}, {"coverage", "below_quantile"}),
-        ({"spread": 3.0}, {"coverage", "cvar"}),
+        ({"spread": 0.3}, {"below_quantile"}),
+        ({"spread": 3.0}, {"cvar"}),
     ],
 )
 @pytest.mark.parametrize("diagnosis", [None, FINE])

@@ -94,7 +94,7 @@ def compared():
     """Three answers on common states and two grids, and what their runs are called."""
     one, two = learned(), learned(step_size=0.02)
     states = one.state_names
-    three = plain(bells(-5.0, 7.0, len(states), intervals=40), state_names=states)
+    three = plain(bells(-5.0, 7.0, len(states), intervals=40), state_names=states, gamma=0.8)
     return [one, two, three], ["fast", "slow", "other grid"]
 
 

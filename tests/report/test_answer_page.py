@@ -11,7 +11,13 @@ import pytest
 
 import lincat
 from lincat.inference.answer import Answer, Caution
-from lincat.report.answer_page import cautions, comparison_page, evaluation_page, summary_text
+from lincat.report.answer_page import (
+    cautions,
+    comparison_page,
+    comparison_text,
+    evaluation_page,
+    summary_text,
+)
 from tests.report import samples
 
 
@@ -210,3 +216,42 @@ def test_colours_can_be_told_apart_by_everybody(sight, palette):
         seen.append(cielab(np.array(_SEEN[sight]) @ linear))
     # About 2 can be seen side by side; 15 is a different colour across a chart.
     assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15.0
+
+
+def test_a_verdict_that_failed_stands_for_the_headline():
+    failed = samples.solved(rows=300)
+    assert failed.verdict.trusted is False
+    first, second = summary_text(failed).splitlines()
+    assert first == failed.verdict.sentence
+    assert second.startswith(("Checked against", "Figures and charts are shown"))
+    html = evaluation_page(failed)
+    assert '<p class="lead failed">Not to be trusted: ' in html
+    assert "The chance to end below" not in html
+    assert '<details class="checks" open>' in html
+    assert html.count('<td class="left">failed</td>') == sum(
+        not check.passed for check in failed.verdict.checks
+    )
+
+
+def test_a_verdict_that_passed_stands_under_the_headline():
+    passed = msgspec.structs.replace(
+        samples.solved(),
+        verdict=msgspec.structs.replace(
+            samples.solved().verdict, trusted=True, sentence="The figures agree with 9 returns."
+        ),
+    )
+    lines = summary_text(passed).splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("The figures agree with 9 returns: 80 % intervals held")
+    assert '<p class="lead">' in evaluation_page(passed)
+
+
+def test_runs_that_observe_different_things_are_not_ranked():
+    answers, names = samples.compared()
+    assert "has the highest mean return" in comparison_text(answers, names)
+    other = msgspec.structs.replace(answers[1], observation_names=("x", "y"))
+    text = comparison_text([answers[0], other, answers[2]], names)
+    assert (
+        text
+        == "No run is ranked, as they observe different things (run fast: state; run slow: x, y)."
+    )

@@ -59,7 +59,9 @@ def test_everything_is_drawn(visit, html):
     assert page.locator("#compared path.line").count() == 2
     assert page.locator("#scores tbody tr").count() == groups
     assert page.locator(".warnings li").count() == len(cautions(sample))
-    assert page.locator("summary").all_inner_texts() == ["Configuration", "Versions"]
+    checks, *rest = page.locator("summary").all_inner_texts()
+    assert checks.startswith("What was checked: ")
+    assert rest == ["Configuration", "Versions"]
 
 
 def test_distributions_are_measured_as_python_measures_them(visit):
@@ -353,3 +355,22 @@ def test_without_scripts_the_summary_and_the_table_are_there(visit, html):
     assert page.locator("noscript table tbody tr, noscript tr").count() >= len(
         samples.learned().state_names
     )
+
+
+def test_checks_unfold_and_failed_ones_are_open(visit):
+    passed = visit(evaluation_page(samples.learned()))
+    table = passed.locator(".checks table")
+    assert not table.is_visible()
+    passed.locator(".checks summary").click()
+    assert table.is_visible()
+    failed = visit(evaluation_page(samples.solved(rows=300)))
+    assert failed.locator(".checks table").is_visible()
+    assert failed.locator(".lead.failed").inner_text().startswith("Not to be trusted: ")
+
+
+def test_nothing_is_said_of_a_threshold_outside_of_a_grid_that_lost_mass(visit):
+    answer = samples.plain(samples.bells(0.0, 10.0, 2), warnings=(Caution("off_grid", "Lost."),))
+    for threshold, known in ((-1.0, False), (0.0, False), (5.0, True), (11.0, False)):
+        page = visit(evaluation_page(answer, threshold=threshold))
+        cell = page.locator("#risk tbody tr").first.locator("[data-key=below]")
+        assert (cell.get_attribute("data-value") != "") == known

@@ -202,9 +202,9 @@ def comparison_text(
     """
     if level is None:
         level = answers[0].level
-    for what, found in (
-        ("observe", [", ".join(answer.observation_names) for answer in answers]),
-        ("discount by", [f"{answer.gamma:g}" for answer in answers]),
+    for what, plural, found in (
+        ("observe", "things", [", ".join(answer.observation_names) for answer in answers]),
+        ("discount by", "factors", [f"{answer.gamma:g}" for answer in answers]),
     ):
         known = list(dict.fromkeys(filter(None, found)))
         if len(known) > 1:
@@ -212,7 +212,7 @@ def comparison_text(
             who = "; ".join(
                 f"{listed(group)}: {one}" for group, one in zip(groups, known, strict=True)
             )
-            return f"No run is ranked, as they {what} different things ({who})."
+            return f"No run is ranked, as they {what} different {plural} ({who})."
     failed = [r for r, a in zip(runs, answers, strict=True) if a.verdict.trusted is False]
     distributions = [answer.returns for answer in answers]
     return comparison_sentence(

@@ -154,14 +154,11 @@ def learning_curves(answers: Sequence[Answer], level: float) -> str:
     )
 
 
-def check_rows(checks: Sequence[Check], validation: Validation | None) -> list[dict[str, Any]]:
+def check_rows(checks: Sequence[Check]) -> list[dict[str, Any]]:
     """Return a row for each check of a verdict: what, found, allowed, and how it ended."""
-    levels = iter(() if validation is None else validation.levels)
     rows = []
     for check in checks:
         name = _CHECKS.get(check.code, check.code)
-        if check.code == "coverage":  # one for each level, in their order
-            name = f"Coverage of {show_level(next(levels))} intervals, off by"
         ended = "passed" if check.passed else "failed"
         found = None if check.value is None else _short(check.value)
         rows.append({"check": name, "found": found, "allowed": _short(check.limit), "": ended})
@@ -178,7 +175,7 @@ def checks_table(answer: Answer) -> str:
     if not checks:
         return ""
     passed = sum(check.passed for check in checks)
-    rows = html_table(check_rows(checks, answer.validation))
+    rows = html_table(check_rows(checks))
     return (
         f'<details class="checks"{"" if passed == len(checks) else " open"}>'
         f"<summary>What was checked: {passed} of {len(checks)} passed</summary>{rows}</details>"

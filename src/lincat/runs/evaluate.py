@@ -49,7 +49,7 @@ def evaluate(
     >>> run.validation["all"].w1 < 0.01
     True
     >>> run.predict([14]).grid.intervals
-    50
+    1000
     """
     paths = [source] if isinstance(source, str | Path) else source
     config = config_from_dict({"source": [str(path) for path in paths], **options}, "evaluate")
