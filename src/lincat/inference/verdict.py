@@ -17,8 +17,9 @@ from lincat.inference.answer import Check, GroupValidation, Validation, Verdict
 
 __all__ = ["Diagnosis", "judge"]
 
-_PRECISION = 0.10  # standard error of mean and standard deviation, in standard deviations
-_SIGNED = 0.02  # negative mass
+_PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
+_SIGNED = 0.02  # negative mass, of which errors of single states often come
+_SIGNED_SEEN = 0.05  # likewise, where single states were held against returns of their own
 _COARSER = 2.0  # times fewer intervals than wanted
 _OFF_GRID = 1e-3  # mass, per transition
 _SURE = 4.0  # standard errors, known but roughly, of a difference that is no accident
@@ -36,8 +37,8 @@ class Diagnosis:
     Attributes
     ----------
     mean_error, sd_error : float or None
-        Typical standard errors of mean and standard deviation, in standard deviations; None where
-        there are too few data even for that.
+        Standard errors of mean and standard deviation, in standard deviations, that nine states in
+        ten do not exceed; None where there are too few data even for that.
     negative_mass : float
         Typical of the states seen.
     coarser : float
@@ -66,7 +67,8 @@ def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict
     """
     checks: list[Check] = []
     if diagnosis is not None:
-        checks += _of_itself(diagnosis)
+        by_state = validation is not None and validation["all"].w1_worst is not None
+        checks += _of_itself(diagnosis, _SIGNED_SEEN if by_state else _SIGNED)
     if validation is not None:
         own = 0.0 if diagnosis is None else diagnosis.mean_error or 0.0
         checks += _against_returns(validation, own)
@@ -87,7 +89,7 @@ def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict
     )
 
 
-def _of_itself(found: Diagnosis) -> list[Check]:
+def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
     rows = "more rows help"
     checks = []
     for code, what, value in (
@@ -103,7 +105,7 @@ def _of_itself(found: Diagnosis) -> list[Check]:
         _check(
             "signed",
             found.negative_mass,
-            _SIGNED,
+            signed,
             f"distributions have negative mass ({found.negative_mass:.2g}), so the features do "
             "not suit; other --features, or a larger --n-step, may",
         )

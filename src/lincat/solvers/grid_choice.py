@@ -137,7 +137,8 @@ def _range(
     low = min(float(np.quantile(mean - _DEVIATIONS * sd, _OUTER)), float(after.min()))
     high = max(float(np.quantile(mean + _DEVIATIONS * sd, 1.0 - _OUTER)), float(after.max()))
     if attainable:
-        ends = reach(reward, discount)
+        # What follows a state that was never left is not among the rewards seen.
+        ends = np.concatenate([reach(reward, discount), typical])
         low, high = max(low, float(ends.min())), min(high, float(ends.max()))
     narrowest = 1e-6 * max(abs(low), abs(high), 1e-300)
     if high - low < narrowest:  # a single value, or nearly so
