@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import lincat
 from lincat.solvers.batch import solve_totals
-from lincat.solvers.grid_choice import FEWEST_INTERVALS, MOST_INTERVALS, choose_grid
+from lincat.solvers.grid_choice import choose_grid
 from lincat.solvers.moments import solve_moments
 from tests.transitions import process_rows, totals_of
 
@@ -25,7 +25,7 @@ def slow_coin(gamma, share=0.5, win=1.0):
 
 def test_bounded_rewards_need_no_more_than_is_attainable():
     choice, _, _ = chosen(lincat.catalog.uniform_coin())
-    assert choice.grid == lincat.Grid(0.0, 2.0, FEWEST_INTERVALS)
+    assert choice.grid == lincat.Grid(0.0, 2.0, 1000)  # one parameter a column: many cost little
 
 
 def test_a_narrow_distribution_gets_a_narrow_grid():
@@ -54,10 +54,10 @@ def test_standard_deviations_come_out_as_promised(seed, gamma):
     moments = solve_moments(totals, gamma)
     # What lies beyond six standard deviations goes to the ends.
     np.testing.assert_allclose(found.mean(), moments.mean(Phi), atol=1e-3 * found.std().max())
-    assert choice.wanted >= FEWEST_INTERVALS
+    assert choice.wanted >= 1000
     exact = np.sqrt(np.maximum(moments.variance(Phi), 0.0))
     wide = exact > 0.5 * exact.max()  # nearly certain states do not set the spacing
-    if choice.wanted <= MOST_INTERVALS:
+    if choice.wanted <= choice.grid.intervals:
         assert (found.std()[wide] <= 1.02 * exact[wide] + 1e-9).all()
 
 
