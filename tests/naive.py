@@ -573,12 +573,15 @@ def smooth_features(sample, rows, bent, apart, kept):
     ends = np.cumsum(kept["counts"])
     out = []
     for row in rows:
-        z = [min(max((row[j] - mean[j]) / deviation[j], -5.0), 5.0) for j in bent]
-        plain = [1.0, *z, *(z[i] * z[j] for i in range(len(z)) for j in range(i, len(z)))]
+        free = [min(max((row[j] - mean[j]) / deviation[j], -5.0), 5.0) for j in bent]
         features = []
-        for combination, end, count, width in zip(
-            kept["combinations"], ends, kept["counts"], kept["widths"], strict=True
+        for combination, end, count, width, low, high in zip(
+            *(kept["combinations"], ends, kept["counts"], kept["widths"]),
+            *(kept["low"], kept["high"]),
+            strict=True,
         ):
+            z = [min(max(x, a), b) for x, a, b in zip(free, low, high, strict=True)]
+            plain = [1.0, *z, *(z[i] * z[j] for i in range(len(z)) for j in range(i, len(z)))]
             centers = kept["centers"][end - count : end]
             near = [math.exp(-sum((z - c) ** 2) / (2.0 * width**2)) for c in centers]
             mine = [*plain, *(x / sum(near) for x in near)]
@@ -594,12 +597,11 @@ def moment_errors(phi, reward, phi_next, discount, weight, ends, Phi, orders=4):
     ``ends`` says where the blocks end; the score of a row is what its equations leave over.
     """
     value, second = moments_of_transitions(phi, reward, phi_next, discount, weight)
-    begins, total, before = [0, *ends[:-1]], weight.sum(), 0.0
+    begins = [0, *ends[:-1]]
+    inside = [weight[begin:end].sum() for begin, end in zip(begins, ends, strict=True)]
+    waves = orthonormal_cosines(inside, orders)
     first_sums, second_sums = np.zeros((2, orders, phi.shape[1]))
-    for begin, end in zip(begins, ends, strict=True):
-        inside = weight[begin:end].sum()
-        middle = (before + inside / 2.0) / total
-        before += inside
+    for b, (begin, end) in enumerate(zip(begins, ends, strict=True)):
         first, square = np.zeros((2, phi.shape[1]))
         for i in range(begin, end):
             V, M = phi[i] @ value, phi[i] @ second
@@ -610,9 +612,8 @@ def moment_errors(phi, reward, phi_next, discount, weight, ends, Phi, orders=4):
                 r**2 + 2.0 * delta * r * V_next + delta**2 * M_next - M
             )  # fmt: skip
         for j in range(orders):
-            factor = math.sqrt(2.0) * math.cos(math.pi * (j + 1) * middle)
-            first_sums[j] += factor * first
-            second_sums[j] += factor * square
+            first_sums[j] += waves[j][b] * first
+            second_sums[j] += waves[j][b] * square
     A = (weight[:, None] * phi).T @ (phi - discount[:, None] * phi_next)
     A2 = (weight[:, None] * phi).T @ (phi - discount[:, None] ** 2 * phi_next)
     carried = (weight * 2.0 * discount * reward)[:, None] * phi
@@ -690,3 +691,16 @@ def probability_interval(p, se, reach):
     odds, width = math.log(inside / (1 - inside)), reach * se / (inside * (1 - inside))
     ends = (1 / (1 + math.exp(-odds - sign * width)) + p - inside for sign in (-1, 1))
     return tuple(min(max(end, 0.0), 1.0) for end in ends)
+
+
+def orthonormal_cosines(weights, orders):
+    """Cosines at the middles of blocks, made orthonormal in their shares by Gram and Schmidt."""
+    share = np.array(weights) / sum(weights)
+    middle = np.cumsum(share) - share / 2.0
+    made = [np.ones(len(share))]
+    for order in range(1, orders + 1):
+        wave = np.cos(np.pi * order * middle)
+        for other in made:
+            wave = wave - (share * wave * other).sum() * other
+        made.append(wave / math.sqrt((share * wave**2).sum()))
+    return made[1:]

@@ -84,7 +84,7 @@ def test_a_million_steps_take_well_under_a_second():
         (([1.0, np.nan], [0, 0], [0, 0], 0.5), {}, "reward: expected finite numbers"),
         (([1.0], [2], [0], 0.5), {}, "terminated: expected true or false"),
         (([1.0], [0], [0, 1], 0.5), {}, "truncated: expected an array of shape"),
-        (([1.0], [0], [0], 1.0), {}, "gamma: expected a number in"),
+        (([1.0], [0], [0], 1.5), {}, "gamma: expected a number in"),
         (([1.0], [0], [0], 0.5), {"discount": [1.5]}, "discount: expected discounts in"),
         (([1.0], [0], [0], 0.5), {"tolerance": -1}, "tolerance: expected a number in"),
     ],

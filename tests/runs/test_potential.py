@@ -10,6 +10,8 @@ from lincat.data.steps import Steps
 from lincat.runs.potential import Potential
 from tests import naive, packed
 
+RIDGE = 1e-8
+
 
 def steps(n, seed=0, *, record=False, everything=True):
     """A walk of two numbers with a quadratic cost."""
@@ -31,13 +33,12 @@ def steps(n, seed=0, *, record=False, everything=True):
 def test_equals_least_squares_of_all_parts(seed, n):
     data = steps(n, seed)
     features = lincat.Scaling().fit(data.observation)
-    found = Potential.fit(features, [data[:50], data[50:]], 0.9)
+    found = Potential.fit(features, [data[:50], data[50:]], 0.9, ridge=RIDGE)
     phi, phi_next = (features.transform(x) for x in (data.observation, data.next_observation))
     value, _ = naive.moments_of_transitions(
         phi, data.reward, phi_next, data.discounts(0.9), data.weight
     )
     scale = np.abs(value).max()
-    np.testing.assert_allclose(found.weights, value, atol=1e-5 * scale)  # a ridge of 1e-8
     np.testing.assert_allclose(found.values(data.observation), phi @ value, atol=1e-4 * scale)
 
 
@@ -45,7 +46,7 @@ def test_linear_dynamics_and_quadratic_costs_have_a_quadratic_value():
     """E G = −gamma-weighted sums of squares: V(x) = a − |x|²/(1 − .64 gamma), in closed form."""
     gamma, data = 0.9, steps(60_000, record=True)
     features = lincat.Smooth(bumps=4).fit(data.observation[:5000])
-    potential = Potential.fit(features, [data], gamma)
+    potential = Potential.fit(features, [data], gamma, ridge=RIDGE)
     x = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, -2.0]])
     b = -1.0 / (1.0 - 0.64 * gamma)
     a = gamma * 2.0 * b / (1.0 - gamma)
@@ -55,7 +56,9 @@ def test_linear_dynamics_and_quadratic_costs_have_a_quadratic_value():
 @pytest.mark.parametrize("record", [False, True])
 def test_both_values_are_those_of_each_end(record):
     data = steps(300, record=record)
-    potential = Potential.fit(lincat.Smooth(bumps=8).fit(data.observation), [data], 0.9)
+    potential = Potential.fit(
+        lincat.Smooth(bumps=8).fit(data.observation), [data], 0.9, ridge=RIDGE
+    )
     here, there = potential.both_values(data)
     np.testing.assert_array_equal(here, potential.values(data.observation))
     np.testing.assert_array_equal(there, potential.values(data.next_observation))
@@ -64,15 +67,25 @@ def test_both_values_are_those_of_each_end(record):
 def test_long_parts_are_summed_piece_by_piece():
     data = steps(20_000, everything=False)
     features = lincat.Scaling().fit(data.observation)
-    whole = Potential.fit(features, [data], 0.9)
-    parts = Potential.fit(features, [data[i : i + 999] for i in range(0, 20_000, 999)], 0.9)
+    whole = Potential.fit(features, [data], 0.9, ridge=RIDGE)
+    pieces = [data[i : i + 999] for i in range(0, 20_000, 999)]
+    parts = Potential.fit(features, pieces, 0.9, ridge=RIDGE)
     np.testing.assert_allclose(whole.weights, parts.weights, rtol=1e-8)
+
+
+def test_a_ridge_draws_towards_the_mean_of_all():
+    data = steps(2000, everything=False)
+    features = lincat.Smooth(bumps=8).fit(data.observation)
+    flat = Potential.fit(features, [data], 0.9, ridge=1e6)
+    lost = (1.0 - data.discounts(0.9)).sum()
+    assert flat.offset == pytest.approx(data.reward.sum() / lost)
+    np.testing.assert_allclose(flat.values(data.observation), flat.offset, rtol=1e-3)
 
 
 def test_files_bring_it_back_and_others_are_refused(tmp_path):
     data, path = steps(300), tmp_path / "potential.safetensors"
     features = lincat.Smooth(bumps=8).fit(data.observation)
-    potential = Potential.fit(features, [data], 0.9)
+    potential = Potential.fit(features, [data], 0.9, ridge=RIDGE)
     content = potential.save_bytes()
     path.write_bytes(content)
     back = Potential.read(path, features)

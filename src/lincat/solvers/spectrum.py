@@ -83,6 +83,8 @@ def no_single_solution(discounts: FloatArray) -> Exception:
 
 def _radius(matrix: scipy.sparse.csr_array) -> float:
     start = np.ones(matrix.shape[0])
+    if not np.any(matrix @ start):  # nothing leads anywhere; ARPACK would not begin
+        return float(np.abs(matrix).sum(axis=1).max())
     try:
         values = eigs(matrix, k=1, which="LM", v0=start, return_eigenvectors=False, tol=1e-6)
     except ArpackNoConvergence as stopped:
