@@ -215,6 +215,8 @@ class CategoricalLSTD(BatchLearner):
 
     def _touches_nothing(self, Phi: FeatureMatrix) -> BoolArray:
         """Whether a state has features in directions of which no transition had any, (n,)."""
+        if self.ridge > 0.0:  # which says something of every direction
+            return np.zeros(Phi.shape[0], dtype=bool)
         if self._null_ is None:
             self._null_ = whiten(self.statistics_.totals().Sigma).null
         size = np.asarray(abs(Phi).max(axis=1).todense() if issparse(Phi) else abs(Phi).max(axis=1))
