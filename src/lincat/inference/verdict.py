@@ -27,6 +27,7 @@ _BIAS = 0.15  # of a standard deviation: smaller errors of the mean are let pass
 _DISTANCE = 0.10  # likewise of W1
 _NOISE = 3.0  # times that W1 may be
 _SHARE = 0.03  # likewise of shares of returns
+_ROUNDING = 1e-6  # of a return: what differs by less does not differ
 _WORST = 0.2  # of a standard deviation, in the worst tenth of states
 
 
@@ -135,13 +136,16 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
     group = validation["all"]
     sd = _pooled_sd(group, validation.atoms)
     where = validation.description
+    # Where all returns are the same, a grid cannot tell them from its next atom.
+    first, last = validation.atoms[0], validation.atoms[-1]
+    atom = max(validation.atoms[1] - first, _ROUNDING * max(abs(first), abs(last)))
     error = group.mean_error_se
     if error is not None:
         error = math.hypot(error, own * sd)
     noise = group.w1_noise + own * sd
     checks = [
         _difference(
-            "mean", group.mean_error, error, _BIAS * sd,
+            "mean", group.mean_error, error, max(_BIAS * sd, atom),
             f"means are off by {group.mean_error / sd if sd else 0.0:+.2g} standard deviations "
             f"against {where}",
         ),
@@ -151,7 +155,7 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
             f"{100 * validation.tail:g} % quantile ({where})",
         ),
     ]  # fmt: skip
-    limit = max(_NOISE * noise, _DISTANCE * sd)
+    limit = max(_NOISE * noise, _DISTANCE * sd, atom)
     distance = f"W1 is {group.w1 / sd if sd else 0.0:.2g} standard deviations against {where}"
     checks.append(_check("w1", group.w1, limit, distance))
     if group.w1_worst is not None:
@@ -159,9 +163,9 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
         checks.append(_check("states", group.w1_worst, _WORST, f"{text} ({where})"))
     tail = abs(group.cvar_predicted - group.cvar_realised)
     # Fewer returns tell of the tail than of the whole.
-    limit = max(2.0 * _BIAS * sd, _NOISE * noise / math.sqrt(validation.tail))
+    limit = max(2.0 * _BIAS * sd, _NOISE * noise / math.sqrt(validation.tail), atom)
     if validation.method == "exact":
-        limit = 2.0 * _BIAS * sd
+        limit = max(2.0 * _BIAS * sd, atom)
     text = f"CVaR is {group.cvar_predicted:.4g} where {group.cvar_realised:.4g} came back ({where})"
     checks.append(_check("cvar", tail, limit, text))
     if group.skill is not None and group.mean_error_se is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.inference.moment_errors import moment_errors
 from lincat.inference.verdict import Diagnosis
 from lincat.learners.categorical_lstd import CategoricalLSTD
@@ -15,6 +15,7 @@ from lincat.solvers.whitening import whiten
 __all__ = ["diagnosis_of", "widening_of"]
 
 _STATES = 500  # of the sample that is looked at
+_ROUNDING = 1e-6  # of a mean
 _SMALLEST_SD = 0.1  # of the pooled one
 
 
@@ -28,11 +29,15 @@ def diagnosis_of(model: Model) -> Diagnosis | None:
     errors = moment_errors(
         learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
     )
+    # What is smaller than rounding of the means is no spread.
+    level = 0.0 if model.potential is None else abs(model.potential.offset)
+    level = max(level, float(np.abs(learner.moments_.mean(Phi)).max(initial=0.0)))
+    chance = sd > _ROUNDING * level
     signed = learner.predict(Phi).negative_mass
     choice = learner.choice_
     return Diagnosis(
-        mean_error=None if errors is None else _typical(errors.mean, sd),
-        sd_error=None if errors is None else _typical(errors.variance, 2.0 * sd**2),
+        mean_error=None if errors is None else _typical(errors.mean, sd, chance),
+        sd_error=None if errors is None else _typical(errors.variance, 2.0 * sd**2, chance),
         negative_mass=float(signed.mean()),
         coarser=1.0 if choice is None else choice.wanted / choice.grid.intervals,
         off_grid=float(learner.clipped_mass_.sum()),
@@ -70,7 +75,6 @@ def _sd(learner: CategoricalLSTD, Phi: FeatureMatrix) -> FloatArray:
     return np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))
 
 
-def _typical(errors: FloatArray, unit: FloatArray) -> float:
+def _typical(errors: FloatArray, unit: FloatArray, chance: BoolArray) -> float:
     """Nine states in ten are known at least so well, in their units; 0 where nothing is chance."""
-    inside = unit > 0.0
-    return float(np.quantile(errors[inside] / unit[inside], 0.9)) if inside.any() else 0.0
+    return float(np.quantile(errors[chance] / unit[chance], 0.9)) if chance.any() else 0.0

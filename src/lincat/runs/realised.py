@@ -11,6 +11,8 @@ from lincat.runs.model import Model
 
 __all__ = ["realised_returns"]
 
+_FAIR = 0.5  # share of the returns of complete records that must be known
+
 
 def realised_returns(steps: Steps, model: Model, tolerance: float) -> tuple[FloatArray, BoolArray]:
     """Return what came back from each step on, and whether it is known well enough, (n,) each.
@@ -31,7 +33,7 @@ def realised_returns(steps: Steps, model: Model, tolerance: float) -> tuple[Floa
         rest[~known] = rest[known].mean()
     reward = steps.reward.copy()
     reward[rows] += steps.discounts(gamma)[rows] * rest
-    return returns_to_go(
+    returns, usable = returns_to_go(
         reward,
         steps.terminated,
         steps.truncated,
@@ -39,3 +41,10 @@ def realised_returns(steps: Steps, model: Model, tolerance: float) -> tuple[Floa
         discount=steps.discount,
         tolerance=tolerance,
     )
+    # Where records break off early, mostly what ended soon is known: no fair sample. The last
+    # record breaks off wherever the steps end, and says nothing of that.
+    ends = np.flatnonzero(steps.terminated | steps.truncated)
+    complete = usable[: ends[-1] + 1] if len(ends) else usable[:0]
+    if len(complete) and complete.mean() < _FAIR:
+        usable = np.zeros(len(steps), dtype=bool)
+    return returns, usable

@@ -29,6 +29,7 @@ from lincat.statistics.totals import Totals
 __all__ = ["BatchSolution", "solve_totals"]
 
 # Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
+_ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features
 _SMALL_BYTES = 2**27
 _REFINEMENTS = 5
@@ -151,7 +152,8 @@ def solve_totals(
     method : "auto", "dense", "sparse", "banded", "stein" or "krylov"
         "auto" takes the one that is likely to be the fastest.
     tolerance : float
-        Residual of the equation, relative to its right-hand side.
+        Residual of the equation, relative to its right-hand side, that is aimed at. Rounding may
+        stop it short where gamma is very near to 1; beyond 1e-9 that is an error.
 
     Examples
     --------
@@ -184,7 +186,7 @@ def solve_totals(
     right, start = _centre(equation)
     before = equation.applied
     found = _solve(equation, inverse, right, start, tolerance)
-    if found.residual > tolerance:
+    if found.residual > max(tolerance, _ACCEPTED):
         reason = (
             ""
             if spectrum.is_contraction
