@@ -155,6 +155,8 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
             f"{100 * validation.tail:g} % quantile ({where})",
         ),
     ]  # fmt: skip
+    if sd <= atom:
+        return checks[:1]
     limit = max(_NOISE * noise, _DISTANCE * sd, atom)
     distance = f"W1 is {group.w1 / sd if sd else 0.0:.2g} standard deviations against {where}"
     checks.append(_check("w1", group.w1, limit, distance))
