@@ -20,6 +20,7 @@ from lincat._parameters import Parametrised
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
+from lincat.learners._one import LearnsOne
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.inputs import Rows, as_transitions, used_rows
@@ -34,7 +35,7 @@ _FOLD = 16_384
 _CHUNK = 16_384
 
 
-class Learner(Parametrised, ABC):
+class Learner(LearnsOne, Parametrised, ABC):
     """Base of all learners; see :class:`lincat.LinearCTD` for the parameters that all have."""
 
     #: Whether what is predicted is linear in the parameters, so that averages of one are averages
@@ -164,27 +165,6 @@ class Learner(Parametrised, ABC):
         transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
         self._learn(transitions, check_integer(batch_size, "batch_size", low=1), self.horizon)
         return self
-
-    def learn_one(
-        self,
-        phi: ArrayLike,
-        reward: float,
-        phi_next: ArrayLike,
-        *,
-        terminated: bool = False,
-        discount: float | None = None,
-        weight: float = 1.0,
-    ) -> Self:
-        """Learn from a single transition with features of shape (d,), or two state numbers."""
-        one = [np.asarray(x)[None] for x in (phi, phi_next)]
-        return self.partial_fit(
-            one[0],
-            [reward],
-            one[1],
-            terminated=[terminated] if terminated else None,
-            discount=None if discount is None else [discount],
-            weight=None if weight == 1.0 else [weight],
-        )
 
     def predict(self, Phi: Any) -> Any:
         """Return what was learned of the states with features Phi (n, d), or of state numbers.

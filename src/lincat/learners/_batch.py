@@ -19,6 +19,7 @@ from lincat._parameters import Parametrised
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import check_state_features
+from lincat.learners._one import LearnsOne
 from lincat.learners.inputs import as_transitions
 from lincat.learners.state_sample import StateSample
 from lincat.statistics.block_statistics import Statistics
@@ -26,7 +27,7 @@ from lincat.statistics.block_statistics import Statistics
 __all__ = ["BatchLearner"]
 
 
-class BatchLearner(Parametrised, ABC):
+class BatchLearner(LearnsOne, Parametrised, ABC):
     """Base of :class:`lincat.LSTD` and :class:`lincat.CategoricalLSTD`."""
 
     #: Where distributions live; None for a learner of means.
@@ -120,27 +121,6 @@ class BatchLearner(Parametrised, ABC):
             if transitions.kind != "states":  # else the sums name every state that was seen
                 self._sample_.update(transitions.phi)
         return self
-
-    def learn_one(
-        self,
-        phi: ArrayLike,
-        reward: float,
-        phi_next: ArrayLike,
-        *,
-        terminated: bool = False,
-        discount: float | None = None,
-        weight: float = 1.0,
-    ) -> Self:
-        """Add a single transition with features of shape (d,), or two state numbers."""
-        one = [np.asarray(x)[None] for x in (phi, phi_next)]
-        return self.partial_fit(
-            one[0],
-            [reward],
-            one[1],
-            terminated=[terminated] if terminated else None,
-            discount=None if discount is None else [discount],
-            weight=None if weight == 1.0 else [weight],
-        )
 
     def merge(self, other: BatchLearner) -> Self:
         """Add what another learner of the same kind has seen; ``other`` stays as it is."""
