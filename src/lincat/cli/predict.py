@@ -20,12 +20,15 @@ from lincat.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lincat import ReturnDistribution
     from lincat._typing import FloatArray
     from lincat.tables.columns import Columns
 
 __all__ = ["predict"]
 
+_PART = 2000  # states that are predicted at once
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 
@@ -84,6 +87,7 @@ def predict(
       lincat predict runs/log --states today.csv --below 0 --out risk.parquet
     """
     import msgspec
+    import numpy as np
 
     from lincat._files import write_atomically
     from lincat.runs.run import read_run
@@ -96,7 +100,7 @@ def predict(
     ending = "" if out is None else out.suffix.lower()
     form = "json" if as_json else form or _FORMATS.get(ending, "csv")
     if states is None:
-        distribution = found.model.predict_shown(found.shown)
+        parts: Iterable[ReturnDistribution] = [found.model.predict_shown(found.shown)]
         rows: list[dict[str, Any]] = [{"state": name} for name in found.names]
     else:
         # As learned from: a file of whole numbers may hold points.
@@ -105,10 +109,16 @@ def predict(
         names = list(found.answer.observation_names)
         observations = _read(states, named, names)
         rows = _observation_rows(observations, names)
-        distribution = found.predict(observations)
-    columns = _columns(
-        distribution, quantiles, config.level if level is None else level, threshold, masses
-    )
+        # Each part has a grid of its own, where returns are learned about a potential; masses need
+        # a common one.
+        size = len(rows) if masses else _PART
+        parts = (
+            found.predict(observations[i : i + size])
+            for i in range(0, max(len(rows), 1), size or 1)
+        )
+    level = config.level if level is None else level
+    figures = [_columns(part, quantiles, level, threshold, masses) for part in parts]
+    columns = {name: np.concatenate([part[name] for part in figures]) for name in figures[0]}
     for i, row in enumerate(rows):
         for name in columns.keys() & row.keys():  # an observation may be called "mean"
             row[f"observed {name}"] = row.pop(name)
