@@ -56,7 +56,7 @@ def test_returns_are_sums_of_what_followed(monkeypatch):
     n = 300
     ids = rng.integers(0, 3, n)
     terminated = rng.random(n) < 0.05
-    truncated = (rng.random(n) < 0.05) & ~terminated
+    truncated = (rng.random(n) < 0.01) & ~terminated
     reward = rng.normal(size=n)
     held = Steps(ids, reward, ids, terminated, truncated)
     compared = {}
@@ -71,10 +71,11 @@ def test_returns_are_sums_of_what_followed(monkeypatch):
     found = _by_held_out(constant_model(np.arange(3)), shown, held, 0.9, config)
     assert found == "found"
     expected = naive.returns_to_go(reward, terminated, truncated, np.full(n, 0.9))
-    usable = [i for i, (_, missing) in enumerate(expected) if missing <= 1e-3][:40]
+    usable = [i for i, (_, missing) in enumerate(expected) if missing <= 1e-2][:40]
     described = compared["description"]
     assert described.startswith(f"{len(usable)} returns after those learned from")
     assert compared["method"] == "held_out"
+    assert all(expected[i][1] == 0.0 for i in usable)  # nothing is missing of these
     np.testing.assert_allclose(compared["returns"], [expected[i][0] for i in usable])
     assert compared["groups"] == [{0: "0", 1: "1"}.get(s, "other states") for s in ids[usable]]
     # What returns share is over after 2/(1 − gamma) = 20 steps: a new block, as after each end.

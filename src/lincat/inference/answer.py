@@ -81,7 +81,8 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         ends below" claims. On a coarse grid less than the level is expected.
     quantile_miss : float
         By how much more or less of the returns than the level lies below that quantile, where two
-        spacings of the grid either way are forgiven; 0 where the quantile is right.
+        spacings of the grid, or a fiftieth of the returns' standard deviation, either way are
+        forgiven; 0 where the quantile is right.
     pit : tuple of float
         Heights of the histogram of the probability integral transform, 1 on average: a hump means
         that predictions are too wide, a U too narrow, a slope too high or too low.

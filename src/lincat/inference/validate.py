@@ -21,6 +21,7 @@ _ENOUGH = 30  # returns per state from which its own empirical distribution says
 _WORST = 0.9  # share of states that are no worse than the worst
 _SMALLEST_SD = 0.1  # of that of all returns together: what is nearly certain is measured in it
 _FORGIVEN = 2.0  # spacings by which a quantile may be off: projection smears atoms
+_FORGIVEN_SD = 0.02  # likewise, of the standard deviation of all returns
 _CELLS = 1 << 20  # numbers in a table that is made at once
 
 
@@ -196,7 +197,7 @@ class _Cases:
         self.below = transform.below(tail)
         quantile = proper.quantile(tail)[:, None]
         self.below_quantile = (values < quantile).astype(np.float64)
-        forgiven = _FORGIVEN * dist.grid.spacing
+        forgiven = max(_FORGIVEN * dist.grid.spacing, _FORGIVEN_SD * float(values.std()))
         self.well_below = (values < quantile - forgiven).astype(np.float64)
         self.hardly_above = (values <= quantile + forgiven).astype(np.float64)
         # The share of each state's own mass that lies below the edge of each bin.
