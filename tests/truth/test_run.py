@@ -56,7 +56,11 @@ def test_several_processes_give_the_rows_of_one(tmp_path):
     for folder, processes in (("one", 1), ("two", 2)):
         assert len(list(run(cells, tmp_path / folder, processes=processes))) == 2
     one, two = (read_rows(cells, tmp_path / folder) for folder in ("one", "two"))
-    assert [untimed(row) for row in one] == [untimed(row) for row in two]
+    # Processes may add up on other numbers of threads, which can move the last bit of a sum.
+    for a, b in zip(one, two, strict=True):
+        for name, value in msgspec.structs.asdict(untimed(a)).items():
+            other = getattr(untimed(b), name)
+            assert other == (pytest.approx(value, rel=1e-12) if type(value) is float else value)
 
 
 def test_what_lincat_refuses_is_flagged_with_its_words(tmp_path, monkeypatch):
