@@ -136,6 +136,10 @@ class SparseSums:
         self.phi_sum.add(*other.phi_sum.whole())
         self.Sigma.add(*other.Sigma.whole())
 
+    def clear(self) -> None:
+        """Forget everything."""
+        self.cross, self.phi_sum, self.Sigma = Entries(), Entries(), Entries()
+
     def copy(self) -> SparseSums:
         """Return sums that can be added to without changing these."""
         other = SparseSums(self.d)
