@@ -115,16 +115,19 @@ def _cautions(
     """Return what may be wrong with the answer, a sentence each."""
     skipped = f"{skipped_rows:,} bad rows were left out (--on-bad-rows skip)."
     learner = model.learner
-    step, coarse = "", ""
+    step, coarse, unsolvable, unreached = "", "", "", ""
     if isinstance(learner, CategoricalLearner):
         step = _step(learner, config)
     else:
         coarse = _coarse(model, config)
+        unsolvable, unreached = _no_contraction(learner), _unreached(model)
     found = [
         Caution("off_grid", _clipped(learner)),
         Caution("large_step", step),
         Caution("coarse_grid", coarse),
         Caution("never_fired", _never_fired(model)),
+        Caution("unreached", unreached),
+        Caution("no_contraction", unsolvable),
         Caution("unsettled", _short(recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
     ]
@@ -211,3 +214,25 @@ def _never_fired(model: Model) -> str:
     if features.table:
         what = "states were never left (those that end an episode never are)"
     return f"{idle} of {known} {what}: what is said of them is a first guess."
+
+
+def _unreached(model: Model) -> str:
+    """Features that others explain on all rows; of a table, `_never_fired` names the rows."""
+    learner = model.learner
+    if model.features.table or not isinstance(learner, CategoricalLSTD) or learner.ridge > 0.0:
+        return ""
+    report = learner.rank_report(learner.sampled_features()[:0])
+    if report.rank == report.directions.shape[0]:
+        return ""
+    return f"{report.reach} Intervals of states with a part there hold everything."
+
+
+def _no_contraction(learner: CategoricalLSTD) -> str:
+    spectrum = learner.solution_.spectrum
+    if spectrum.is_contraction:
+        return ""
+    return (
+        "The Bellman equation of the data is no contraction (spectral radius "
+        f"{spectrum.radius:.4g}): steps lead to where hardly any begin, so that figures may be far "
+        "off; learn from whole episodes of the policy itself, or use fewer features."
+    )

@@ -76,6 +76,17 @@ class BatchSolution:
         """Whether further right-hand sides cost little: they are solved by factors."""
         return self.method in ("dense", "sparse", "banded")
 
+    @property
+    def added(self) -> float:
+        """What a ridge added to the diagonal of Sigma."""
+        return self._equation.whitening.added
+
+    def relative_size(self, right: FloatArray) -> float:
+        """Return ‖R‖, shape (d, K), over that of the equation's right-hand side: a residual."""
+        scale = float(np.linalg.norm(self._equation.right))
+        size = float(np.linalg.norm(self.whitened(right)))
+        return size / scale if scale > 0.0 else size
+
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.
 

@@ -1,0 +1,88 @@
+"""The fixed point of the rewards themselves, where sums have split them over nodes.
+
+The equation of the nodes is near to that of the data, so that its factors solve for what is
+missing: with the score of all rows, by a pass over them,
+
+    S(Theta) = Σ w phi (target − F)ᵀ,        Theta ← Theta + A⁻¹ S(Theta),
+
+each pass takes two to four digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import scipy.sparse
+
+from lincat._arguments import fail
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat.core.bellman import bellman_target
+from lincat.core.grid import Grid
+from lincat.core.representation import uniform_cdf
+from lincat.data.transitions import Transitions
+from lincat.solvers.batch import BatchSolution
+from lincat.statistics.totals import Totals
+
+__all__ = ["refined", "score_of_rows"]
+
+_ROWS = 4096  # at a time: their targets take K numbers each
+_TOLERANCE = 1e-5  # of a step: what it leaves is left to the next
+
+
+def refined(
+    solution: BatchSolution,
+    totals: Totals,
+    read: Callable[[], Iterable[Transitions]],
+    grid: Grid,
+    gamma: float,
+    *,
+    tolerance: float,
+    passes: int,
+) -> tuple[FloatArray, float]:
+    """Return Theta (d, K) that solves the equation of the data, and its relative residual.
+
+    ``read`` gives all transitions that ``totals`` sums up, once for each pass.
+    """
+    Theta, added = solution.Theta, solution.added
+    # What a ridge pulls is no score; where there is none, the score is zero in the end.
+    pull = next(iter(solution.scores([totals]))) if added > 0.0 else 0.0
+    residual = np.inf
+    for done in range(passes):
+        score = score_of_rows(Theta, read(), grid, gamma, totals.count)
+        score = score - pull - added * (Theta - solution.Theta)
+        residual = solution.relative_size(score)
+        if residual <= tolerance or done + 1 == passes:
+            break
+        Theta = Theta + solution.back_solve(score, tolerance=_TOLERANCE)
+    return Theta, residual
+
+
+def score_of_rows(
+    Theta: FloatArray, batches: Iterable[Transitions], grid: Grid, gamma: float, count: int
+) -> FloatArray:
+    """Return Σ w phi (target − F)ᵀ over so many rows, shape (d, K)."""
+    score, seen = np.zeros_like(Theta), 0
+    uniform = uniform_cdf(grid.intervals)
+    for batch in batches:
+        seen += len(batch)
+        for first in range(0, len(batch), _ROWS):
+            part = batch[first : first + _ROWS]
+            phi, ahead = (_rows(x, len(Theta)) for x in (part.phi, part.phi_next))
+            following = ahead @ Theta + uniform
+            target = bellman_target(following, part.reward, part.discounts(gamma), grid)
+            error = target - phi @ Theta - uniform
+            weight = np.ones(len(part)) if part.weight is None else part.weight
+            score += phi.T @ (weight[:, None] * error)
+    if seen != count:
+        remedy = "pass all of them, in any order"
+        raise fail("transitions", f"the {count} that were learned from", seen, remedy)
+    return score
+
+
+def _rows(features: FeatureMatrix, d: int) -> FeatureMatrix:
+    """Features of each row; numbers of states become rows of the identity."""
+    if features.ndim == 2:
+        return features
+    one = (np.ones(len(features)), features, np.arange(len(features) + 1))
+    return scipy.sparse.csr_array(one, shape=(len(features), d))
