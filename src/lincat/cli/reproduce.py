@@ -105,9 +105,9 @@ def reproduce(
 def _units(what: Sequence[str], settings: Settings) -> list[Unit]:
     from lincat.paper.beyond import beyond_units
     from lincat.paper.experiments import paper_units
-    from lincat.paper.settings import BEYOND, FIGURES, TABLES
+    from lincat.paper.settings import BEYOND, FIGURES, RULES
 
-    paper = (*TABLES, *FIGURES)
+    paper = (*RULES.values(), *FIGURES)
     groups = {"all": (*paper, *BEYOND), "paper": paper, "beyond": BEYOND}
     wanted: set[str] = set()
     for name in what or ("all",):

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lincat.learners.linear_ctd import LinearCTD
-from lincat.paper.experiments import RULES, Row, Unit, iterations_to_target
-from lincat.paper.settings import Settings
+from lincat.paper.experiments import Row, Unit, iterations_to_target
+from lincat.paper.settings import RULES, Settings
 from lincat.paper.trials import Arena
 from lincat.processes import catalog
 from lincat.processes.problem import Problem

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from lincat.paper.analysis import NAMES, Row, Table
+from lincat.paper.settings import RULES
 
 __all__ = ["check_table"]
-
-_RULES = {"ctd": "cdf_K_alpha", "pmf": "pmf_K_alpha"}
 
 
 def check_table(tables: Sequence[Table]) -> Table:
@@ -142,9 +141,9 @@ def _gap(rows: list[Row]) -> list[Row]:
 
 
 _CHECKS: list[tuple[tuple[str, ...], Callable[..., list[Row]]]] = [
-    *(((f"{table}_steps",), _steps(rule)) for rule, table in _RULES.items()),
+    *(((f"{table}_steps",), _steps(rule)) for rule, table in RULES.items()),
     (("dependence",), _fit),
-    *(((f"{table}_iterations",), _counts(rule)) for rule, table in _RULES.items()),
+    *(((f"{table}_iterations",), _counts(rule)) for rule, table in RULES.items()),
     (("cdf_K_alpha_iterations", "pmf_K_alpha_iterations"), _fewer),
     *(((name,), _as_published(name)) for name in ("loss_cdf", "loss_pmf", "loss_change_alpha")),
     (("comparation",), _comparation),
