@@ -7,11 +7,11 @@ from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from lincat import kernels
 from lincat._arguments import check_array, check_integer, fail
 from lincat._text import shown
+from lincat._threads import one_blas_thread
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.distribution import ReturnDistribution
@@ -204,7 +204,7 @@ class CategoricalLearner(Learner):
         On one BLAS thread, so that the number of threads does not change the sums.
         """
         n, Theta, columns = len(phi), self._Theta_, self._columns()
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread:
             for number, first in enumerate(range(0, n, size)):
                 batch = slice(first, min(first + size, n))
                 rows, ahead = phi[batch] @ Theta, phi_next[batch] @ Theta
