@@ -28,10 +28,11 @@ SECTIONS = (
     "memory",
     "evaluate",
     "speed",
+    "guards",
     "batches",
     "batch",
 )
-_ONE_CORE = ("target", "scaling", "speed", "batches")
+_ONE_CORE = ("target", "scaling", "speed", "guards", "batches")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

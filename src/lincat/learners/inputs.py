@@ -43,8 +43,11 @@ def used_rows(Phi: FeatureMatrix) -> tuple[Rows, FeatureMatrix]:
 
 
 def _triple(matrix: FeatureMatrix) -> tuple[Any, Any, Any]:
-    # One width of index for all, or each kernel would be compiled for each.
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+    # One width of index for all, or each kernel would be compiled for each; SciPy's own as a rule,
+    # so that nothing is copied.
+    width = np.int32 if matrix.nnz < 2**31 else np.int64
+    indptr, indices = (x.astype(width, copy=False) for x in (matrix.indptr, matrix.indices))
+    return indptr, indices, matrix.data
 
 
 def as_transitions(

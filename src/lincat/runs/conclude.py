@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from lincat._typing import FloatArray
-from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
+from lincat.inference.answer import Answer, Bands, Caution, Curves
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
+from lincat.inference.validation import Validation
 from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner
