@@ -100,7 +100,7 @@ def _choose_difference(psi, phi, phi_next, delta, t):
         # looks whether a signed index is negative, and spares that where it is unsigned.
         s, s_next, d = uint64(phi[t]), uint64(phi_next[t]), uint64(psi.shape[0])
         if s >= d or s_next >= d:
-            raise IndexError("a state that has no parameter")
+            raise IndexError("a state that has no row of parameters")
         value = psi[s]
         if delta > 0.0:
             value -= delta * psi[s_next]
