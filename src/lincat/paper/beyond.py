@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import get_args
 
 from lincat.learners.linear_ctd import LinearCTD
 from lincat.paper.experiments import Row, Unit, iterations_to_target
@@ -60,7 +59,8 @@ def beyond_units(settings: Settings) -> list[Unit]:
                 step_intervals=min(K, 30) if rule == "ctd" else K,
             ).rows
             units.append(Unit("random_process", f"{rule}-{K}", ("random_process",), cost, rows))
-    for kind in get_args(Sampling):
+    kinds: tuple[Sampling, ...] = ("generative", "markov")
+    for kind in kinds:
         for step in settings.markov_steps:
             rows = _Walk(settings, kind, step).rows
             units.append(Unit("markov", f"{kind}-{step:g}", ("markov",), walks, rows))

@@ -94,9 +94,9 @@ def sweep(
     ------
     SweepRow
         A dictionary of ``step_size``, ``intervals``, ``seed``, ``updates``, ``transitions`` and
-        ``diverged``, and for a known process the distance of ``predict`` to the exact fixed point, weighted by the
-        stationary distribution: ``cramer`` and ``wasserstein`` (ℓ2,mu and W1,mu), or
-        ``value_error`` for learners of means. A run that diverges ends with a row that says so.
+        ``diverged``, and for a known process the distance of ``predict`` to the exact fixed point,
+        weighted by the stationary distribution: ``cramer`` and ``wasserstein`` (ℓ2,mu and W1,mu),
+        or ``value_error`` for learners of means. A run that diverges ends with a row that says so.
 
     Examples
     --------
