@@ -20,8 +20,8 @@ from lincat.solvers.krylov import ConvergenceError
 __all__ = ["Recorder"]
 
 _FIRST_ROW = 1024
-# Where every row means to solve, running figures begin later and come with every doubling.
-_FIRST_SOLVED = 16_384
+# Where every row means to solve, they begin after the warm-up and come with every doubling.
+_FIRST_SOLVED = 100_000
 _GROWTH_SOLVED = 1.0
 # A row each time that the number of transitions has grown by this share: 14 for each doubling,
 # enough for a curve and for its error bars.
