@@ -191,7 +191,9 @@ def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, 
 def test_a_stream_that_is_piped_again_goes_on_to_the_bit(tmp_path, monkeypatch, learner):
     in_small_batches(monkeypatch, rows=333)
     text = Path(write_names(tmp_path / "log.csv")).read_bytes()
-    config = EvaluationConfig(source=["-"], format="csv", gamma=0.8, warm_up=1000, learner=learner)
+    config = EvaluationConfig(
+        source=["-"], format="csv", gamma=0.8, warm_up=1000, intervals=20, learner=learner
+    )
 
     def pipe():
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))

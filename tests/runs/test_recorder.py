@@ -156,4 +156,4 @@ def test_running_figures_wait_until_there_is_an_answer(folder, monkeypatch):
     learn(model, recorder, walk, size=100)  # at gamma = 1, and no episode has ended
     assert folder.metrics() == []
     with pytest.raises(lincat.InvalidInputError):
-        recorder.record(1.0, last=True)
+        model.predict_shown(recorder.shown)
