@@ -14,6 +14,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 
+import msgspec
+
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
@@ -55,7 +57,7 @@ def run_section(name: str, settings: Settings, *, quiet: bool = False) -> Result
     if done.returncode != 0:
         failed = Bar("runs to its end", 0.0, ">=", 1.0, f"{name}: exit code {done.returncode}")
         return Result(name, bars=[failed], notes=[done.stderr or f"{name} failed, see above"])
-    return Result.from_dict(json.loads(done.stdout))
+    return msgspec.json.decode(done.stdout, type=Result)
 
 
 def run_here(name: str, settings: Settings, progress: Callable[[str], None]) -> Result:

@@ -99,26 +99,20 @@ class MinariSource(EncodedSource):
 
 
 def _opened(dataset_id: str) -> Any:
+    install = "pip install 'lincat[minari]'"
     try:
         import minari
     except ImportError as error:
-        raise fail(
-            "minari", "the package minari", "no such package", "pip install 'lincat[minari]'"
-        ) from error
+        raise fail("minari", "the package minari", "no such package", install) from error
     with quiet():
         try:
             return minari.load_dataset(dataset_id)
         except FileNotFoundError as error:
-            raise fail(
-                "minari",
-                "the id of a data set on this machine",
-                repr(dataset_id),
-                f"get it with: minari download {dataset_id}",
-            ) from error
+            expected = "the id of a data set on this machine"
+            remedy = f"get it with: minari download {dataset_id}"
+            raise fail("minari", expected, repr(dataset_id), remedy) from error
         except ImportError as error:
-            remedy = "pip install 'lincat[minari]'"
-            raise fail(
-                f"minari {dataset_id}", "its packages installed", reason(error), remedy
-            ) from error
+            expected = "its packages installed"
+            raise fail(f"minari {dataset_id}", expected, reason(error), install) from error
         except Exception as error:
             raise fail("minari", "a data set", f"{dataset_id!r} ({reason(error)})") from error

@@ -40,14 +40,9 @@ def _steps(rule: str) -> Callable[[list[Row]], list[Row]]:
     def check(rows: list[Row]) -> list[Row]:
         judged = [row["inside"] for row in rows if row["inside"] is not None]
         inside = judged.count("yes")
-        out = [
-            _line(
-                f"{name}: noise-free maximum step inside the published bracket",
-                "all",
-                f"{inside} of {len(judged)}",
-                inside == len(judged),
-            )
-        ]
+        text = f"{name}: noise-free maximum step inside the published bracket"
+        found = f"{inside} of {len(judged)}"
+        out = [_line(text, "all", found, inside == len(judged))]
         scaled = [row["noise-free"] * (row["K"] ** 2 if rule == "pmf" else 1) for row in rows]
         spread = max(scaled) / min(scaled) - 1.0
         what, most = ("step × K² constant", 0.05) if rule == "pmf" else ("step flat in K", 0.12)
@@ -106,23 +101,14 @@ def _comparation(rows: list[Row]) -> list[Row]:
     K = np.log([row["K"] for row in rows])
     if len(K) < 2:
         return []
-    powers = {
-        side: float(np.polyfit(K, np.log([row[side] for row in rows]), 1)[0])
+    left, right = (
+        float(np.polyfit(K, np.log([row[side] for row in rows]), 1)[0])
         for side in ("left", "right")
-    }
+    )
+    text = "Figure comparation: {} side grows like K to the power"
     return [
-        _line(
-            "Figure comparation: left side grows like K to the power",
-            "about 0",
-            powers["left"],
-            abs(powers["left"]) < 0.1,
-        ),
-        _line(
-            "Figure comparation: right side grows like K to the power",
-            "≥ 1",
-            powers["right"],
-            powers["right"] >= 1.0,
-        ),
+        _line(text.format("left"), "about 0", left, abs(left) < 0.1),
+        _line(text.format("right"), "≥ 1", right, right >= 1.0),
     ]
 
 
