@@ -14,8 +14,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from importlib import import_module
 
-import msgspec
-
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
@@ -46,6 +44,8 @@ _ONE_THREAD = {
 
 def run_section(name: str, settings: Settings, *, quiet: bool = False) -> Result:
     """Run one section in a new process; its progress goes to standard error, unless quiet."""
+    import msgspec
+
     done = subprocess.run(
         [sys.executable, "-m", "lincat.bench", name, json.dumps(asdict(settings))],
         stdout=subprocess.PIPE,
