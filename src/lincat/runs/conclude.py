@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from lincat._typing import FloatArray
+from lincat.core.distribution import ReturnDistribution
+from lincat.core.metrics import wasserstein
 from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
 from lincat.inference.intervals import intervals_of
@@ -27,6 +31,7 @@ _CONFIDENCE = 0.95
 _FEWEST_BLOCKS = 4  # of time, for error bars
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _WIDER = 0.1  # share by which a given grid may widen
+_SMALLEST_SD = 0.1  # of the pooled one
 _DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
 _DIGITS = 7  # of curves, which are there to be drawn
 
@@ -141,7 +146,7 @@ def _cautions(
         Caution("large_step", step),
         Caution("coarse_grid", coarse),
         Caution("never_fired", _never_fired(model)),
-        Caution("unsettled", _short(recorder)),
+        Caution("unsettled", _unsettled(model, recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
         *_interval_cautions(learner),
     ]
@@ -161,14 +166,30 @@ def _bars(recorder: Recorder) -> BatchMeans | None:
     return bars if bars is not None and bars.n_batches >= FEWEST_BATCHES else None
 
 
-def _short(recorder: Recorder) -> str:
+def _unsettled(model: Model, recorder: Recorder) -> str:
+    """How far the estimate is from where it heads, if that is far."""
+    if not isinstance(model.learner, CategoricalLearner):
+        return ""
     bars = _bars(recorder)
     if bars is None or bars.autocorrelation() <= _DEPENDENT:
         return ""
-    return (
-        "Learning had not settled: the estimate still drifts from one part of the run to the next, "
-        "so its error bars are too narrow; learn from more transitions."
+    estimate = model.predict_shown(recorder.shown)
+    off = _in_deviations(
+        estimate, ReturnDistribution(estimate.cdf_values + bars.ahead(), estimate.grid)
     )
+    return (
+        f"Learning had not settled: the estimate is about {off:.2g} standard deviations from where "
+        "it heads (W1, of the shown states the most), so its error bars are too narrow; learn from "
+        "more transitions."
+    )
+
+
+def _in_deviations(estimate: ReturnDistribution, other: ReturnDistribution) -> float:
+    """The largest distance (W1) of a state, in its standard deviations."""
+    std, mean = other.proper().std(), other.mean()
+    pooled = float(np.sqrt((std**2).mean() + mean.var()))
+    unit = np.maximum(std, max(_SMALLEST_SD * pooled, 1e-6 * estimate.grid.spacing))
+    return float((wasserstein(estimate, other) / unit).max())
 
 
 def _clipped(learner: DistributionLearner) -> str:
