@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from lincat._threads import blas_threads
 
 __all__ = ["workers"]
 
@@ -16,13 +15,7 @@ _MOST = 4
 
 def workers() -> list[ThreadPoolExecutor]:
     """Return as many threads as BLAS may use, beside this one."""
-    allowed = max((library["num_threads"] for library in _blas().info()), default=1)
-    return [_worker(os.getpid(), i) for i in range(min(allowed, _MOST) - 1)]
-
-
-@cache
-def _blas() -> Any:
-    return ThreadpoolController().select(user_api="blas")
+    return [_worker(os.getpid(), i) for i in range(min(blas_threads(), _MOST) - 1)]
 
 
 @cache
