@@ -58,12 +58,20 @@ def test_data_may_come_in_pieces_and_in_any_order():
     assert more.residual_ <= 1e-12  # solved again
 
 
+def test_a_few_passes_are_enough():
+    t, expected = stream("plain")
+    model = lincat.CategoricalLSTD(gamma=GAMMA, grid=GRID).fit(t)
+    model.refine(t, passes=8)
+    assert model.residual_ <= 1e-12
+    np.testing.assert_allclose(model.Theta_, expected, atol=1e-10 * np.abs(expected).max())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (lambda t: ((t[:10],), {}), "transitions: expected the 300 that were learned from, got 10"),
         (lambda t: (([t],), {}), "transitions: expected lincat.Transitions, or a function"),
-        (lambda t: ((t,), {"passes": 0}), "passes: expected an integer of at least 1"),
+        (lambda t: ((t,), {"passes": 0}), "passes: expected an integer of at least 3"),
         (lambda t: ((t,), {"tolerance": 0.0}), "tolerance: expected"),
     ],
 )

@@ -129,14 +129,13 @@ class CategoricalLSTD(BatchLearner):
         transitions: Transitions | Callable[[], Iterable[Transitions]],
         *,
         tolerance: float = 1e-12,
-        passes: int = 10,
+        passes: int = 20,
     ) -> Self:
         """Solve for the rewards themselves, where there were too many to keep apart.
 
         Sums hold at most 64 distinct rewards as they are, and split others over nodes, which keeps
-        means and second moments. With more passes over the data the answer is that of the rewards:
-        about three to twelve digits. What is learned, merged or solved afterwards begins from the
-        nodes again.
+        means and second moments. With some more passes over the data the answer is that of the
+        rewards. What is learned, merged or solved afterwards begins from the nodes again.
 
         Parameters
         ----------
@@ -158,7 +157,7 @@ class CategoricalLSTD(BatchLearner):
         True
         """
         self._ready()
-        check_integer(passes, "passes", low=1)
+        check_integer(passes, "passes", low=3)
         check_number(tolerance, "tolerance", low=0.0, low_open=True)
         read = (lambda: [transitions]) if isinstance(transitions, Transitions) else transitions
         if not callable(read):
@@ -290,7 +289,7 @@ class CategoricalLSTD(BatchLearner):
         >>> model = model.fit(phi, [0.0, 1.0], np.eye(3)[1:])
         >>> print(model.rank_report(np.eye(3)))
         The data reach 2 of 3 directions of the features; nothing is known along the others, which \
-are made of feature 2. Of 3 states asked about, 1 has a part there: state 2.
+are made of feature 2: use fewer features, more data or a ridge. Of 3 states asked about, 1 has a part there: state 2.
         """
         self._ready()
         features, directions = self._check_states(Phi), self._unreached()

@@ -52,8 +52,10 @@ class RankReport:
         said = f"The data reach {self.rank} of {d} directions of the features"
         if self.rank == d:
             return f"{said}."
-        named = _named("feature", self.features)
-        return f"{said}; nothing is known along the others, which are made of {named}."
+        return (
+            f"{said}; nothing is known along the others, which are made of "
+            f"{_named('feature', self.features)}: use fewer features, more data or a ridge."
+        )
 
     def __str__(self) -> str:
         if self.rank == self.directions.shape[0]:

@@ -1,11 +1,12 @@
 """The fixed point of the rewards themselves, where sums have split them over nodes.
 
-The equation of the nodes is near to that of the data, so that its factors solve for what is
-missing: with the score of all rows, by a pass over them,
+The score of all rows, by a pass over them, is what the equation of the data leaves at Theta,
 
-    S(Theta) = Σ w phi (target − F)ᵀ,        Theta ← Theta + A⁻¹ S(Theta),
+    S(Theta) = Σ w phi (target − F)ᵀ = b − A Theta,
 
-each pass takes two to four digits.
+and the equation of the nodes is near to it, so that its factors make good directions: p = A⁻¹ S, of
+which the next pass tells the image A p. The best combination of all directions so far is taken (the
+generalised conjugate residuals of Eisenstat, Elman and Schultz 1983).
 """
 
 from __future__ import annotations
@@ -47,15 +48,24 @@ def refined(
     Theta, added = solution.Theta, solution.added
     # What a ridge pulls is no score; where there is none, the score is zero in the end.
     pull = next(iter(solution.scores([totals]))) if added > 0.0 else 0.0
-    residual = np.inf
-    for done in range(passes):
-        score = score_of_rows(Theta, read(), grid, gamma, totals.count)
-        score = score - pull - added * (Theta - solution.Theta)
-        residual = solution.relative_size(score)
-        if residual <= tolerance or done + 1 == passes:
+
+    def left(at: FloatArray) -> FloatArray:
+        score = score_of_rows(at, read(), grid, gamma, totals.count)
+        return np.asarray(score - pull - added * (at - solution.Theta))
+
+    score = left(Theta)
+    directions: list[FloatArray] = []
+    images: list[FloatArray] = []
+    for _ in range(passes - 2):  # one was made, and the last tells what is left
+        if solution.relative_size(score) <= 0.5 * tolerance:
             break
-        Theta = Theta + solution.back_solve(score, tolerance=_TOLERANCE)
-    return Theta, residual
+        directions.append(solution.back_solve(score, tolerance=_TOLERANCE))
+        images.append(score - left(Theta + directions[-1]))
+        seen = np.stack([solution.whitened(image).ravel() for image in images], axis=1)
+        share = np.linalg.lstsq(seen, solution.whitened(score).ravel())[0]
+        Theta = Theta + np.tensordot(share, np.stack(directions), 1)
+        score = score - np.tensordot(share, np.stack(images), 1)
+    return Theta, solution.relative_size(left(Theta) if directions else score)
 
 
 def score_of_rows(
