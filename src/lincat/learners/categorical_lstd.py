@@ -9,6 +9,7 @@ import numpy as np
 
 from lincat._arguments import check_array, check_choice, check_integer, check_number, fail
 from lincat._text import shown
+from lincat._threads import one_blas_thread
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.bellman import clipped_mass
 from lincat.core.distribution import ReturnDistribution
@@ -287,9 +288,9 @@ class CategoricalLSTD(BatchLearner):
         >>> phi = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # the third is never left
         >>> model = lincat.CategoricalLSTD(gamma=0.5, grid=lincat.Grid(0.0, 2.0, 4))
         >>> model = model.fit(phi, [0.0, 1.0], np.eye(3)[1:])
-        >>> print(model.rank_report(np.eye(3)))
-        The data reach 2 of 3 directions of the features; nothing is known along the others, which \
-are made of feature 2: use fewer features, more data or a ridge. Of 3 states asked about, 1 has a part there: state 2.
+        >>> report = model.rank_report(np.eye(3))  # print it for a sentence or two
+        >>> report.rank, report.features, report.states
+        (2, array([2]), array([2]))
         """
         self._ready()
         features, directions = self._check_states(Phi), self._unreached()
@@ -335,7 +336,8 @@ are made of feature 2: use fewer features, more data or a ridge. Of 3 states ask
         self._ready()
         if self._solution_ is None:
             totals = self.statistics_.totals()
-            self._solution_ = solve_totals(totals, self._grid_, self.gamma, ridge=self.ridge)
+            with one_blas_thread:
+                self._solution_ = solve_totals(totals, self._grid_, self.gamma, ridge=self.ridge)
         return self._solution_
 
     @property
@@ -343,7 +345,8 @@ are made of feature 2: use fewer features, more data or a ridge. Of 3 states ask
         """Errors that Theta may have, (nu, d, K), from the blocks of the statistics."""
         self._ready()
         if self._ensemble_ is None:
-            self._ensemble_ = influence(self.statistics_, self.solution_)
+            with one_blas_thread:
+                self._ensemble_ = influence(self.statistics_, self.solution_)
         return self._ensemble_
 
     @property

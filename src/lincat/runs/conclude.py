@@ -268,7 +268,7 @@ def _unreached(model: Model) -> str:
     if model.features.table or not isinstance(learner, CategoricalLSTD) or learner.ridge > 0.0:
         return ""
     report = learner.rank_report(learner.sampled_features()[:0])
-    if report.rank == report.directions.shape[0]:
+    if report.rank == int(learner.touched_rows().sum()):
         return ""
     return f"{report.reach} Intervals of states with a part there hold everything."
 
