@@ -33,7 +33,7 @@ __all__ = ["section"]
 _TOLERANCE = 1e-12
 _OTHERS = 1e-10  # what is asked of the others
 _WRITTEN_DOWN = 7000  # unknowns up to which a dense matrix, or SciPy's sparse LU, is tried
-_ITERATED = 4e12  # operations up to which the operator is iterated
+_ITERATED = 1e12  # operations up to which the operator is iterated
 _SLOW = 5.0  # seconds from which one round is enough
 
 
@@ -162,7 +162,7 @@ def _others(equation: BatchEquation, case: _Case) -> dict[str, Callable[[], obje
         return v - equation.apply(v.reshape(right.shape)).ravel()
 
     found: dict[str, Callable[[], object]] = {}
-    if n <= _WRITTEN_DOWN and case.gamma <= 0.99:  # at another gamma they take as long
+    if n <= 1000 or (n <= _WRITTEN_DOWN and case.gamma == 0.99):  # as long at another gamma
         found["dense"] = lambda: np.linalg.solve(_written_down(equation).toarray(), right.ravel())
         found["sparse LU"] = lambda: splu(_written_down(equation)).solve(right.ravel())
     products = len(equation.discount) * 2.0 * equation.size**2 * case.K
