@@ -95,6 +95,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # A number, or "auto".
     step_size: Annotated[float, msgspec.Meta(gt=0.0)] | StepSizeName = "auto"
     averaging: AveragingName = "tail"
+    # How often a log is read by a learner that goes step by step; by default until it has settled.
+    passes: _Positive | Literal["auto"] = "auto"
     # Transitions per update.
     batch_size: _Positive = 1
     dtype: DtypeName = "float64"
