@@ -122,8 +122,7 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 @click.option(
     "--intervals",
     type=int,
-    help="K; there are K + 1 atoms. By default as many as the returns ask for, or 50 where "
-    "learning goes step by step.",
+    help="K; there are K + 1 atoms. By default as many as the returns ask for.",
 )
 @click.option("--step-size", help="A number, or auto.  [default: auto]")
 @click.option("--averaging", type=click.Choice(AVERAGINGS), help="[default: tail]")
@@ -175,7 +174,7 @@ def evaluate(
       lincat evaluate
       lincat evaluate gym:FrozenLake-v1 --gamma 0.95 --validate 2000
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
-      cat log.jsonl | lincat evaluate - --format jsonl
+      cat log.jsonl | lincat evaluate - --gamma 0.99
     """
     from lincat.runs.folder import RunFolder
     from lincat.runs.loop import EvaluationRun

@@ -205,7 +205,7 @@ class CategoricalLearner(Learner):
             self._warned_ = True
             below, above = self.clipped_mass_
             low, high = self._reach_
-            fits = f"; the rewards so far would fit [{low:.6g}, {high:.6g}]"
+            fits = f"; the rewards so far would fit [{low:.6g}, {high:.6g}], with atoms as close"
             warnings.warn(
                 f"{below:.3g} of the mass falls below the grid "
                 f"[{self._grid_.low:g}, {self._grid_.high:g}] and {above:.3g} above it, and is "

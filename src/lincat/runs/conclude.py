@@ -119,7 +119,7 @@ def _cautions(
     learner = model.learner
     step = _step(learner, config) if isinstance(learner, CategoricalLearner) else ""
     found = [
-        Caution("off_grid", _clipped(learner)),
+        Caution("off_grid", _clipped(learner, config)),
         Caution("large_step", step),
         Caution("coarse_grid", _coarse(model, recorder, config)),
         Caution("never_fired", _never_fired(model)),
@@ -153,15 +153,17 @@ def _unsettled(model: Model, recorder: Recorder) -> str:
     )
 
 
-def _clipped(learner: DistributionLearner) -> str:
+def _clipped(learner: DistributionLearner, config: EvaluationConfig) -> str:
     below, above = learner.clipped_mass_
     if below + above <= _NEGLIGIBLE:
         return ""
     grid = learner.grid_
+    remedy = "without --low and --high the grid is put where the returns are"
+    if config.low is None:
+        remedy = "--low and --high further out, with --intervals in proportion, hold it"
     return (
         f"{below:.2g} of the mass falls below the grid [{grid.low:.4g}, {grid.high:.4g}] and "
-        f"{above:.2g} above it, and is moved to its ends, so means are biased; without --low and "
-        "--high the grid is put where the returns are."
+        f"{above:.2g} above it, and is moved to its ends, so means are biased; {remedy}."
     )
 
 
