@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from lincat.inference.answer import Check, Validation, coverage_name
+from lincat.inference.answer import Check
+from lincat.inference.validation import Validation, coverage_name
 from lincat.report.answer_page import cautions, lost_mass, summary_text
 from lincat.report.tables import Row, summary_rows
 from lincat.runs.run import Run
@@ -28,6 +29,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     checks: tuple[Check, ...]
     summary: list[str]
+    #: Of the intervals in ``states``: columns such as mean_low and mean_high; None without them.
+    confidence: float | None
     states: list[Row]
     validation: list[Row] | None
     warnings: list[str]
@@ -50,12 +53,14 @@ def summary_of(
         verdict=run.verdict,
         checks=answer.verdict.checks,
         summary=summary_text(answer, level=level, threshold=threshold).splitlines(),
+        confidence=None if answer.intervals is None else answer.intervals.confidence,
         states=summary_rows(
             answer.returns,
             answer.state_names,
             level=answer.level if level is None else level,
             threshold=answer.threshold if threshold is None else threshold,
             lost=lost_mass(answer),
+            interval=None if answer.intervals is None else answer.interval,
         ),
         validation=None if answer.validation is None else [*answer.validation.rows()],
         warnings=[caution.text for caution in cautions(answer)],

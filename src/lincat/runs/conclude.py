@@ -7,8 +7,10 @@ from typing import Any
 
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
-from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
+from lincat.inference.answer import Answer, Bands, Caution, Curves
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
+from lincat.inference.intervals import intervals_of
+from lincat.inference.validation import Validation
 from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner
@@ -20,6 +22,7 @@ from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.recorder import Recorder
 from lincat.runs.settling import in_deviations
 from lincat.runs.sources import Opened
+from lincat.solvers.influence import CAUTIONS
 
 __all__ = ["answer_of", "curves_of"]
 
@@ -45,16 +48,12 @@ def answer_of(
 ) -> Answer:
     """Return what the run says of the shown states, and how far to trust it."""
     config, source, shown = folder.config, opened.source, recorder.shown
-    learner = model.learner
-    blocks = learner.statistics_.n_blocks if isinstance(learner, CategoricalLSTD) else 0
-    confidence = _CONFIDENCE if blocks >= _FEWEST_BLOCKS else None
+    no_intervals = _no_intervals(model.learner)
+    confidence = None if no_intervals else _CONFIDENCE
     distribution = model.predict_shown(shown, confidence=confidence)
     bands = None
-    if distribution.uncertainty is not None and not distribution.uncertainty.unknown.any():
+    if distribution.uncertainty is not None:
         low, high = distribution.band()
-        bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
-    elif (bars := _bars(recorder)) is not None:
-        low, high = bars.bands(distribution, confidence=_CONFIDENCE)
         bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
     return Answer(
         source=source.description,
@@ -70,6 +69,8 @@ def answer_of(
         state_names=tuple(shown.names),
         cdf=_rows(distribution.cdf_values),
         bands=bands,
+        intervals=intervals_of(distribution, [config.level]),
+        no_intervals=no_intervals,
         level=config.level,
         threshold=config.below,
         curves=curves_of(folder.metrics(), shown.names, config.level),
@@ -80,6 +81,22 @@ def answer_of(
         config=config_to_toml(config),
         versions=folder.versions,
     )
+
+
+def _no_intervals(learner: DistributionLearner) -> str:
+    """Why figures of this learner have no intervals; nothing where they have."""
+    if not isinstance(learner, CategoricalLSTD):
+        return (
+            "No intervals: what is learned step by step keeps a bias that none would hold; "
+            "--learner lstd solves for the figures, and has them."
+        )
+    blocks = learner.statistics_.n_blocks
+    if blocks < _FEWEST_BLOCKS:
+        return (
+            f"No intervals: {learner.n_seen_:,} transitions fall into {blocks} blocks of time, and "
+            f"{_FEWEST_BLOCKS} are needed; give more, or features whose sums take less memory."
+        )
+    return ""
 
 
 def curves_of(rows: Sequence[MetricsRow], names: Sequence[str], level: float) -> Curves | None:
@@ -125,8 +142,16 @@ def _cautions(
         Caution("never_fired", _never_fired(model)),
         Caution("unsettled", _unsettled(model, recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
+        *_interval_cautions(learner),
     ]
     return [caution for caution in found if caution.text]
+
+
+def _interval_cautions(learner: DistributionLearner) -> list[Caution]:
+    """What may make intervals too narrow: few data, or such as depend on each other for long."""
+    if _no_intervals(learner):
+        return []
+    return [Caution(word, CAUTIONS[word]) for word in learner.ensemble_.cautions]
 
 
 def _bars(recorder: Recorder) -> BatchMeans | None:

@@ -218,7 +218,7 @@ class EvaluationRun:
                 validation = check_model(model, self.shown, opened, config, held)
             except Exception as error:  # no reason to lose what was learned
                 cautions.append(Caution("not_validated", f"Not validated: {reason(error)}."))
-        self.folder.answer = answer_of(
+        answer = answer_of(
             self.folder,
             opened,
             model,
@@ -229,6 +229,8 @@ class EvaluationRun:
             notes=[*self.notes, *self._said_of_passes()],
             cautions=cautions,
         )
+        self.folder.write_model(model.files())  # once more, as it knows its errors by now
+        self.folder.answer = answer
 
     def _said_of_passes(self) -> list[str]:
         if not self._passes:
