@@ -9,7 +9,7 @@ from tests.runs.logs import run_whole, write_names, write_points
 
 
 def result_with(tmp_path, source="frozen_lake", **options):
-    options = {"steps": 4000, "intervals": 20, "validate": 0, **options}
+    options = {"steps": 4000, "intervals": 20, "validate": 0, "passes": 1, **options}
     return run_whole(tmp_path / "run", EvaluationConfig(source=[source], **options)).answer
 
 

@@ -20,7 +20,7 @@ from lincat.runs.diagnosis import diagnosis_of, rough_widening, widening_of
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.recorder import Recorder
-from lincat.runs.settling import in_deviations
+from lincat.runs.settling import SETTLED, in_deviations
 from lincat.runs.sources import Opened
 from lincat.solvers.influence import CAUTIONS
 
@@ -171,6 +171,8 @@ def _unsettled(model: Model, recorder: Recorder) -> str:
     off = in_deviations(
         estimate, ReturnDistribution(estimate.cdf_values + bars.ahead(), estimate.grid)
     )
+    if off <= SETTLED:
+        return ""
     return (
         f"Learning had not settled: the estimate is about {off:.2g} standard deviations from where "
         "it heads (W1, of the shown states the most), so its error bars are too narrow; learn from "

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from lincat._arguments import fail
-from lincat._typing import FloatArray
+from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
