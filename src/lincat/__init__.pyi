@@ -42,7 +42,6 @@ from .inference.answer import (
     GroupValidation as GroupValidation,
     Validation as Validation,
 )
-from .inference.batch_means import BatchMeans as BatchMeans
 from .inference.returns_to_go import returns_to_go as returns_to_go
 from .inference.validate import validate as validate
 from .learners.categorical_lstd import CategoricalLSTD as CategoricalLSTD
