@@ -39,6 +39,7 @@ from .features.tiles import Tiles
 from .features.transformer import FromTransformer
 from .inference.answer import Answer, GroupValidation, Validation
 from .inference.batch_means import BatchMeans
+from .inference.comparison import Comparison, Difference, Dominance, StateComparison
 from .inference.returns_to_go import returns_to_go
 from .inference.validate import validate
 from .learners.categorical_lstd import CategoricalLSTD
@@ -58,6 +59,7 @@ from .processes.mdp import FiniteMDP
 from .processes.problem import Problem
 from .processes.process_source import ProcessSource
 from .report.answer_page import page
+from .runs.comparing import compare
 from .runs.evaluate import evaluate
 from .runs.run import Run, read_run
 from .runs.sweep import sweep
@@ -80,8 +82,11 @@ __all__ = [
     "BatchMeans",
     "CategoricalLSTD",
     "Columns",
+    "Comparison",
     "ConvergenceError",
+    "Difference",
     "DivergenceError",
+    "Dominance",
     "ErrorConstants",
     "FileSource",
     "FiniteMDP",
@@ -110,6 +115,7 @@ __all__ = [
     "Scaling",
     "Smooth",
     "SoftmaxCTD",
+    "StateComparison",
     "StateTransitions",
     "Statistics",
     "Steps",
@@ -129,6 +135,7 @@ __all__ = [
     "checks",
     "choose_features",
     "clipped_mass",
+    "compare",
     "cramer",
     "error_constants",
     "evaluate",

@@ -74,6 +74,8 @@ class Transitions:
         if self.kind == "dense" and self.phi.dtype != self.phi_next.dtype:
             self.phi, self.phi_next = (x.astype(np.float64) for x in (self.phi, self.phi_next))
         self.reward: FloatArray = check_array(reward, "reward", shape=(n,))
+        #: Rewards as they came, also where TD errors stand for them.
+        self.reward_seen: FloatArray = self.reward
         self.terminated: BoolArray | None = (
             None if terminated is None else check_flags(terminated, "terminated", n)
         )
@@ -111,7 +113,7 @@ class Transitions:
             raise fail("index", "a slice of transitions", repr(part))
         piece = object.__new__(Transitions)
         piece.phi, piece.phi_next = self.phi[part], self.phi_next[part]
-        piece.reward = self.reward[part]
+        piece.reward, piece.reward_seen = self.reward[part], self.reward_seen[part]
         piece.terminated = None if self.terminated is None else self.terminated[part]
         piece.truncated = None if self.truncated is None else self.truncated[part]
         piece.discount = None if self.discount is None else self.discount[part]

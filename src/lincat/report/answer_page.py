@@ -41,6 +41,7 @@ __all__ = [
     "comparison_page",
     "comparison_text",
     "evaluation_page",
+    "incomparable",
     "lost_mass",
     "page",
     "summary_text",
@@ -202,6 +203,18 @@ def comparison_text(
     """
     if level is None:
         level = answers[0].level
+    reason = incomparable(answers, runs)
+    if reason:
+        return f"No run is ranked, as {reason}."
+    failed = [r for r, a in zip(runs, answers, strict=True) if a.verdict.trusted is False]
+    distributions = [answer.returns for answer in answers]
+    return comparison_sentence(
+        runs, distributions, answers[0].state_names[0], level=level, failed=failed
+    )
+
+
+def incomparable(answers: Sequence[Answer], runs: Sequence[str]) -> str:
+    """Return why these speak of other things: what they observe, or gamma; "" if they do not."""
     for what, plural, found in (
         ("observe", "things", [", ".join(answer.observation_names) for answer in answers]),
         ("discount by", "factors", [f"{answer.gamma:g}" for answer in answers]),
@@ -212,12 +225,8 @@ def comparison_text(
             who = "; ".join(
                 f"{listed(group)}: {one}" for group, one in zip(groups, known, strict=True)
             )
-            return f"No run is ranked, as they {what} different {plural} ({who})."
-    failed = [r for r, a in zip(runs, answers, strict=True) if a.verdict.trusted is False]
-    distributions = [answer.returns for answer in answers]
-    return comparison_sentence(
-        runs, distributions, answers[0].state_names[0], level=level, failed=failed
-    )
+            return f"they {what} different {plural} ({who})"
+    return ""
 
 
 def lost_mass(answer: Answer) -> bool:
