@@ -280,9 +280,7 @@ def _at(
     side: ReturnDistribution, directions: FloatArray, x: FloatArray, *, strict: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """Interpolated CDFs at points, (n, points), and their errors in each direction, (m, ...)."""
-    k, weight = risk.place_in_cells(
-        risk.spread_share(side.cdf_values), side.grid, x, strict=strict
-    )
+    k, weight = risk.place_in_cells(risk.spread_share(side.cdf_values), side.grid, x, strict=strict)
     padded = np.pad(directions, ((0, 0), (0, 0), (1, 1)))
     moved = (1.0 - weight) * padded[..., k] + weight * padded[..., k + 1]
     return risk.interpolated_cdf(side.cdf_values, side.grid, x, strict=strict), moved

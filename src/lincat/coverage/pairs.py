@@ -130,5 +130,7 @@ def pair_truth(name: str) -> tuple[ReturnDistribution, ReturnDistribution]:
     found = []
     for process in (pair.a, pair.b):
         Theta = solve_categorical(process, pair.Phi, pair.grid, pair.gamma)
-        found.append(ReturnDistribution(cdf_from_theta(pair.Phi[list(pair.probes)], Theta), pair.grid))
+        found.append(
+            ReturnDistribution(cdf_from_theta(pair.Phi[list(pair.probes)], Theta), pair.grid)
+        )
     return found[0], found[1]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from lincat._arguments import InvalidInputError, check_number, fail
 from lincat.core.distribution import ReturnDistribution
@@ -15,12 +12,12 @@ from lincat.learners._batch import BatchLearner
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.report.answer_page import incomparable
-from lincat.runs.model import Model
+from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.run import Run
 from lincat.runs.shown import ShownStates
 from lincat.statistics.trace import Trace
 
-__all__ = ["Comparable", "common_states", "compare"]
+__all__ = ["Comparable", "compare", "known_states"]
 
 #: What can be compared.
 Comparable: TypeAlias = Run | Model | CategoricalLSTD | CategoricalLearner | ReturnDistribution
@@ -107,12 +104,11 @@ def compare(
     )
 
 
-def common_states(runs: Sequence[Run]) -> ShownStates:
-    """Return the states that the report of the first run shows, as far as all runs know them."""
-    shown = runs[0].shown
+def known_states(run: Run, shown: ShownStates) -> ShownStates:
+    """Return the states that a run knows, of those that the report of another one shows."""
     names, members = [], []
     for name, member in zip(shown.names, shown.members, strict=True):
-        known = np.logical_and.reduce([run.model.features.knows(member) for run in runs])
+        known = run.model.features.knows(member)
         if known.any():
             names.append(name)
             members.append(member[known])
@@ -135,8 +131,9 @@ class _Side:
 def _states_of(a: Comparable, b: Comparable, states: Any) -> tuple[tuple[Any, Any], list[str]]:
     """What A and B are asked about, and what these states are called, if they have names."""
     if states is None and isinstance(a, Run) and isinstance(b, Run):
-        shown = common_states([a, b])
-        return (shown, shown), shown.names
+        states = known_states(b, a.shown)
+    if isinstance(states, ShownStates):
+        return (states, states), states.names
     if isinstance(states, tuple):
         if len(states) != 2:
             raise fail("states", "those of A and those of B", f"a tuple of {len(states)}")
@@ -152,6 +149,8 @@ def _side(one: Comparable, states: Any, confidence: float, name: str) -> _Side:
     if isinstance(one, Run):
         inner = _side(one.model, states, confidence, name)
         return _Side(name, inner.returns, inner.gamma, one.trusted is False, inner.trace)
+    learner: DistributionLearner
+    ask: Any
     if isinstance(one, Model):
         learner = one.learner
         ask = one.predict_shown if isinstance(states, ShownStates) else one.predict
