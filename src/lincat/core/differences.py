@@ -30,12 +30,13 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.core.uncertainty import Interval, Uncertainty, _kinked, _probability_interval
 
-__all__ = ["FIGURES", "Differences", "Dominances"]
+__all__ = ["FIGURES", "TOLERANCE", "Differences", "Dominances"]
 
 #: What differences can be asked for.
 FIGURES = ("mean", "quantile", "cvar", "probability_below")
 
-_TOLERANCE = {1: 0.01, 2: 0.05}  # of probability; of a standard deviation
+#: By order: what the winner may be behind, of probability or of a standard deviation.
+TOLERANCE = {1: 0.01, 2: 0.05}
 _MOST_POINTS = 2000  # of the line, at which CDFs are held against each other
 _ROUNDING = 1e-12
 
@@ -131,15 +132,15 @@ class Differences:
         twentieth of the standard deviation of returns. If F_A <= F_B + 0.01 everywhere, runs of A
         and B can be matched such that 99 in 100 of A's are at least as good (Strassen 1965).
         """
-        share = _TOLERANCE[order] if tolerance is None else check_number(tolerance, "tolerance")
+        share = TOLERANCE[order] if tolerance is None else check_number(tolerance, "tolerance")
         x, errors = _points(self.a.grid, self.b.grid), self._errors
         Fa, of_a = _at(self.a, errors.a, x)
         Fb, of_b = _at(self.b, errors.b, x)
         # Where both are nearly 0, or nearly 1, they differ by less than the tolerance.
-        inner = np.maximum(Fa, Fb) > _TOLERANCE[1]
+        inner = np.maximum(Fa, Fb) > TOLERANCE[1]
         D, E, unit = Fa - Fb, of_a - of_b, np.ones(len(Fa))
         if order == 1:
-            inner &= np.minimum(Fa, Fb) < 1.0 - _TOLERANCE[1]
+            inner &= np.minimum(Fa, Fb) < 1.0 - TOLERANCE[1]
         else:
             D, E = (np.cumsum(values, axis=-1) * (x[1] - x[0]) for values in (D, E))
             unit = np.sqrt((_variance(self.a) + _variance(self.b)) / 2.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -49,16 +50,18 @@ def certainty_sentence(found: Comparison) -> str:
     return " ".join(words)
 
 
-def difference_rows(comparisons: Sequence[Comparison]) -> list[Row]:
-    """Return a row per state and pair: differences with their intervals, and who dominates."""
+def difference_rows(comparisons: Sequence[Comparison], *, named: bool = True) -> list[Row]:
+    """Return a row per state and pair: differences with their intervals, and who dominates.
+
+    ``named`` has a column that says of what to what.
+    """
     rows: list[Row] = []
     for i in range(len(comparisons[0].states) if comparisons else 0):
         for found in comparisons:
             state = found.states[i]
-            cells: dict[str, str | float | None] = {
-                "state": state.state,
-                "difference": f"{found.a} − {found.b}",
-            }
+            cells: dict[str, str | float | None] = {"state": state.state}
+            if named:
+                cells["difference"] = f"{found.a} − {found.b}"
             cells |= {_heading(one): _cell(one) for one in state.differences}
             cells["dominance"] = _dominance(found, state.first_order, state.second_order)
             rows.append(cells)
@@ -67,10 +70,12 @@ def difference_rows(comparisons: Sequence[Comparison]) -> list[Row]:
 
 def differences_section(comparisons: Sequence[Comparison]) -> str:
     """Return the section of a page; nothing where nothing was compared."""
-    rows = difference_rows(comparisons)
+    several = len(comparisons) > 1
+    rows = difference_rows(comparisons, named=several)
     if not rows:
         return ""
     found = comparisons[0]
+    heading = "Differences" if several else f"Differences, {found.a} − {found.b}"
     sure = show_level(found.confidence)
     shared = [each.paired for each in comparisons]
     same = "the same rows, so that errors they share cancel"
@@ -91,17 +96,17 @@ def differences_section(comparisons: Sequence[Comparison]) -> str:
     scroll = '<div class="scroll" tabindex="0" role="region" aria-label="Table of differences">'
     table = f"{scroll}{html_table(rows)}</div>"
     grids = f'<div class="grids">{pictures}</div>' if pictures else ""
-    return section("Differences", grids, table, note=escape(note), name="differences-section")
+    return section(heading, grids, table, note=escape(note), name="differences-section")
 
 
 def _told(found: Comparison, one: Difference, what: str, sure: str) -> str:
-    low, high = _number(one.low or 0.0), _number(one.high or 0.0)
+    low, high = (_number(end or 0.0, _width(one)) for end in (one.low, one.high))
     if not one.clear:
         between = f"{found.a} − {found.b} is between {low} and {high} with {sure}"
         return f"{what} cannot be told apart ({between})"
     better = found.a if one.difference > 0.0 else found.b
     ends = sorted((abs(one.low or 0.0), abs(one.high or 0.0)))
-    by = f"{_number(ends[0])} to {_number(ends[1])}"
+    by = " to ".join(_number(end, _width(one)) for end in ends)
     return f"{what} differ, run {better} is higher by {by} ({sure})"
 
 
@@ -125,14 +130,22 @@ def _heading(one: Difference) -> str:
 
 
 def _cell(one: Difference) -> str:
-    shown = _number(one.difference)
+    width = _width(one)
+    shown = _number(one.difference, width)
     if one.low is None or one.high is None:
         return shown
-    return f"{shown} [{_number(one.low)}, {_number(one.high)}]"
+    return f"{shown} [{_number(one.low, width)}, {_number(one.high, width)}]"
 
 
-def _number(value: float) -> str:
-    return show_given(float(f"{value:.3g}"))
+def _number(value: float, width: float) -> str:
+    """A number to a few hundredths of the width of its interval."""
+    if width <= 0.0:
+        return show_given(float(f"{value:.3g}"))
+    return show_given(round(value, 2 - math.floor(math.log10(width))) + 0.0)
+
+
+def _width(one: Difference) -> float:
+    return 0.0 if one.low is None or one.high is None else one.high - one.low
 
 
 def _title(found: Comparison, figure: str) -> str:
@@ -162,7 +175,7 @@ def _picture(comparisons: Sequence[Comparison], figure: str) -> str:
         if abs(x(end) - x(0)) > 40.0:
             parts.append(
                 f'<text x="{x(end):.1f}" y="{height - 6:.1f}" text-anchor="middle">'
-                f"{_number(end)}</text>"
+                f"{_number(end, high - low)}</text>"
             )
     for row, ((found, i), one) in enumerate(zip(lines, values, strict=True)):
         y = _ROW * (row + 0.5)
