@@ -1,163 +1,91 @@
-from . import checks
-from ._arguments import InvalidInputError
-from ._version import __version__
+from . import checks as checks
+from ._arguments import InvalidInputError as InvalidInputError
+from ._version import __version__ as __version__
 from .core.bellman import (
-    GridMisfitWarning,
-    bellman_matrix,
-    bellman_offset,
-    bellman_target,
-    clipped_mass,
+    GridMisfitWarning as GridMisfitWarning,
+    bellman_matrix as bellman_matrix,
+    bellman_offset as bellman_offset,
+    bellman_target as bellman_target,
+    clipped_mass as clipped_mass,
 )
-from .core.distribution import ReturnDistribution
-from .core.grid import Grid
-from .core.metrics import cramer, wasserstein
-from .core.projection import project
+from .core.distribution import ReturnDistribution as ReturnDistribution
+from .core.grid import Grid as Grid
+from .core.metrics import cramer as cramer, wasserstein as wasserstein
+from .core.projection import project as project
 from .core.representation import (
-    cdf_from_pmf,
-    cdf_from_theta,
-    pmf_from_cdf,
-    theta_from_weights,
-    weights_from_theta,
+    cdf_from_pmf as cdf_from_pmf,
+    cdf_from_theta as cdf_from_theta,
+    pmf_from_cdf as pmf_from_cdf,
+    theta_from_weights as theta_from_weights,
+    weights_from_theta as weights_from_theta,
 )
-from .data.n_step import n_step
-from .data.steps import Steps
-from .data.transitions import Transitions
-from .environments.gym import GymSource
-from .environments.minari import MinariSource
-from .environments.rollouts import Rollouts, rollouts
-from .features.auto import choose_features
-from .features.files import load_features
-from .features.fourier import Fourier
-from .features.identity import Identity
-from .features.lookup import Lookup
-from .features.points import Points
-from .features.rbf import RadialBasis
-from .features.scaling import Scaling
-from .features.smooth import Smooth
-from .features.tabular import Tabular
-from .features.tiles import Tiles
-from .features.transformer import FromTransformer
-from .inference.answer import Answer, GroupValidation, Validation
-from .inference.batch_means import BatchMeans
-from .inference.comparison import Comparison, Difference, Dominance, StateComparison
-from .inference.returns_to_go import returns_to_go
-from .inference.validate import validate
-from .learners.categorical_lstd import CategoricalLSTD
-from .learners.divergence import DivergenceError
-from .learners.files import load
-from .learners.linear_ctd import LinearCTD
-from .learners.linear_pmf import LinearPMF
-from .learners.linear_td import LinearTD
-from .learners.lstd import LSTD
-from .learners.schedules import PolynomialDecay
-from .learners.softmax_ctd import SoftmaxCTD
-from .learners.unnormalised_ctd import UnnormalisedCTD
-from .processes import catalog
-from .processes.files import read_problem
-from .processes.finite import MarkovRewardProcess, StateTransitions
-from .processes.mdp import FiniteMDP
-from .processes.problem import Problem
-from .processes.process_source import ProcessSource
-from .report.answer_page import page
-from .runs.comparing import compare
-from .runs.evaluate import evaluate
-from .runs.run import Run, read_run
-from .runs.sweep import sweep
-from .solvers.approximation import ApproximationError, approximation_error
-from .solvers.exact import solve_categorical, solve_value
-from .solvers.krylov import ConvergenceError
-from .solvers.regression import linear_projection
-from .solvers.returns import true_returns
-from .statistics.block_statistics import Statistics
-from .tables.columns import Columns
-from .tables.file_source import FileSource
-from .tables.read_observations import read_observations
-from .theory.constants import ErrorConstants, error_constants
-from .theory.stability import max_step_size
-
-__all__ = [
-    "LSTD",
-    "Answer",
-    "ApproximationError",
-    "BatchMeans",
-    "CategoricalLSTD",
-    "Columns",
-    "Comparison",
-    "ConvergenceError",
-    "Difference",
-    "DivergenceError",
-    "Dominance",
-    "ErrorConstants",
-    "FileSource",
-    "FiniteMDP",
-    "Fourier",
-    "FromTransformer",
-    "Grid",
-    "GridMisfitWarning",
-    "GroupValidation",
-    "GymSource",
-    "Identity",
-    "InvalidInputError",
-    "LinearCTD",
-    "LinearPMF",
-    "LinearTD",
-    "Lookup",
-    "MarkovRewardProcess",
-    "MinariSource",
-    "Points",
-    "PolynomialDecay",
-    "Problem",
-    "ProcessSource",
-    "RadialBasis",
-    "ReturnDistribution",
-    "Rollouts",
-    "Run",
-    "Scaling",
-    "Smooth",
-    "SoftmaxCTD",
-    "StateComparison",
-    "StateTransitions",
-    "Statistics",
-    "Steps",
-    "Tabular",
-    "Tiles",
-    "Transitions",
-    "UnnormalisedCTD",
-    "Validation",
-    "__version__",
-    "approximation_error",
-    "bellman_matrix",
-    "bellman_offset",
-    "bellman_target",
-    "catalog",
-    "cdf_from_pmf",
-    "cdf_from_theta",
-    "checks",
-    "choose_features",
-    "clipped_mass",
-    "compare",
-    "cramer",
-    "error_constants",
-    "evaluate",
-    "linear_projection",
-    "load",
-    "load_features",
-    "max_step_size",
-    "n_step",
-    "page",
-    "pmf_from_cdf",
-    "project",
-    "read_observations",
-    "read_problem",
-    "read_run",
-    "returns_to_go",
-    "rollouts",
-    "solve_categorical",
-    "solve_value",
-    "sweep",
-    "theta_from_weights",
-    "true_returns",
-    "validate",
-    "wasserstein",
-    "weights_from_theta",
-]
+from .data.n_step import n_step as n_step
+from .data.steps import Steps as Steps
+from .data.transitions import Transitions as Transitions
+from .environments.gym import GymSource as GymSource
+from .environments.minari import MinariSource as MinariSource
+from .environments.rollouts import Rollouts as Rollouts, rollouts as rollouts
+from .features.auto import choose_features as choose_features
+from .features.files import load_features as load_features
+from .features.fourier import Fourier as Fourier
+from .features.identity import Identity as Identity
+from .features.lookup import Lookup as Lookup
+from .features.points import Points as Points
+from .features.rbf import RadialBasis as RadialBasis
+from .features.scaling import Scaling as Scaling
+from .features.smooth import Smooth as Smooth
+from .features.tabular import Tabular as Tabular
+from .features.tiles import Tiles as Tiles
+from .features.transformer import FromTransformer as FromTransformer
+from .inference.answer import (
+    Answer as Answer,
+    GroupValidation as GroupValidation,
+    Validation as Validation,
+)
+from .inference.batch_means import BatchMeans as BatchMeans
+from .inference.comparison import (
+    Comparison as Comparison,
+    Difference as Difference,
+    Dominance as Dominance,
+    StateComparison as StateComparison,
+)
+from .inference.returns_to_go import returns_to_go as returns_to_go
+from .inference.validate import validate as validate
+from .learners.categorical_lstd import CategoricalLSTD as CategoricalLSTD
+from .learners.divergence import DivergenceError as DivergenceError
+from .learners.files import load as load
+from .learners.linear_ctd import LinearCTD as LinearCTD
+from .learners.linear_pmf import LinearPMF as LinearPMF
+from .learners.linear_td import LinearTD as LinearTD
+from .learners.lstd import LSTD as LSTD
+from .learners.schedules import PolynomialDecay as PolynomialDecay
+from .learners.softmax_ctd import SoftmaxCTD as SoftmaxCTD
+from .learners.unnormalised_ctd import UnnormalisedCTD as UnnormalisedCTD
+from .processes import catalog as catalog
+from .processes.files import read_problem as read_problem
+from .processes.finite import (
+    MarkovRewardProcess as MarkovRewardProcess,
+    StateTransitions as StateTransitions,
+)
+from .processes.mdp import FiniteMDP as FiniteMDP
+from .processes.problem import Problem as Problem
+from .processes.process_source import ProcessSource as ProcessSource
+from .report.answer_page import page as page
+from .runs.comparing import compare as compare
+from .runs.evaluate import evaluate as evaluate
+from .runs.run import Run as Run, read_run as read_run
+from .runs.sweep import sweep as sweep
+from .solvers.approximation import (
+    ApproximationError as ApproximationError,
+    approximation_error as approximation_error,
+)
+from .solvers.exact import solve_categorical as solve_categorical, solve_value as solve_value
+from .solvers.krylov import ConvergenceError as ConvergenceError
+from .solvers.regression import linear_projection as linear_projection
+from .solvers.returns import true_returns as true_returns
+from .statistics.block_statistics import Statistics as Statistics
+from .tables.columns import Columns as Columns
+from .tables.file_source import FileSource as FileSource
+from .tables.read_observations import read_observations as read_observations
+from .theory.constants import ErrorConstants as ErrorConstants, error_constants as error_constants
+from .theory.stability import max_step_size as max_step_size

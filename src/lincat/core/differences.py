@@ -168,10 +168,11 @@ class Differences:
     def _margin_of_draws(self, name: str, level: float, centre: FloatArray) -> FloatArray:
         """The quantile of |h(A + E) − h(B + E) − (h(A) − h(B))| over draws E, for each state."""
         errors, margin = self._errors, np.empty(len(self.a))
-        measures = [_kinked(name, side.cdf_values, side.grid, level) for side in (self.a, self.b)]
+        levels = np.array([level])
+        measures = [_kinked(name, side.cdf_values, side.grid, levels) for side in (self.a, self.b)]
         for i in range(len(self.a)):
             of_a, of_b = (
-                measure(side.cdf_values[i] + errors.coefficients @ each[:, i], i)
+                measure(side.cdf_values[i] + errors.coefficients @ each[:, i], i)[:, 0]
                 for measure, side, each in zip(
                     measures, (self.a, self.b), (errors.a, errors.b), strict=True
                 )

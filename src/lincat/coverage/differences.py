@@ -123,9 +123,9 @@ def as_document(rows: Sequence[PairRow]) -> str:
 
 _INTRO = f"""# How often differences hold
 
-This page was written by `make coverage`; do not edit it. Two policies A and B, from logs of their own or
-from one log; a cell is the share of intervals of {CONFIDENCE:.0%} for three states that hold the
-true difference, A − B. *Dominance* is the share of verdicts "A dominates" and "B dominates", to
+This page was written by `make coverage`; do not edit it. Two policies A and B, from logs of their
+own or from one log; a cell is the share of intervals of {CONFIDENCE:.0%} for three states that hold
+the true difference, A − B. *Dominance* is the share of verdicts "A dominates" and "B dominates", to
 first and to second order; a verdict that is not true is false dominance. The bars: {_BARS.low:.0%}
 to {_BARS.high:.0%}, false dominance at most {_FALSE:.0%}; what misses one by more than twice its
 standard error is in bold. *Width* is that of the difference of means over its width as if the logs

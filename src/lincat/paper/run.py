@@ -19,10 +19,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from lincat._arguments import fail
 from lincat._files import write_atomically
+from lincat._threads import one_blas_thread
 from lincat.paper.experiments import Row, Unit
 from lincat.paper.settings import Settings
 
@@ -101,7 +100,7 @@ def run(units: Sequence[Unit], folder: Path, *, threads: int) -> Iterator[Unit]:
         return unit, rows, time.thread_time() - started
 
     # BLAS on one thread each: more would change the order of sums, and get in each other's way.
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:
+    with one_blas_thread, ThreadPoolExecutor(threads) as pool:
         waiting = {
             pool.submit(work, unit) for unit in sorted(todo, key=lambda u: u.cost, reverse=True)
         }

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 from lincat._arguments import InvalidInputError, check_number, fail
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.comparison import Comparison, compare_distributions
-from lincat.learners._batch import BatchLearner
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.report.answer_page import incomparable
@@ -159,7 +158,7 @@ def _side(one: Comparable, states: Any, confidence: float, name: str) -> _Side:
     else:
         kinds = "a run, a learner of distributions or distributions"
         raise fail(name, kinds, type(one).__name__)
-    trace = learner.statistics_.trace if isinstance(learner, BatchLearner) else None
+    trace = None if learner.statistics_ is None else learner.statistics_.trace
     return _Side(name, _with_errors(ask, states, confidence), learner.gamma, False, trace)
 
 
@@ -167,6 +166,6 @@ def _with_errors(ask: Any, states: Any, confidence: float) -> ReturnDistribution
     """Distributions with their sampling error, or without where it is not known."""
     try:
         found: ReturnDistribution = ask(states, confidence=confidence)
-    except (InvalidInputError, TypeError):
+    except InvalidInputError:
         found = ask(states)
     return found

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from lincat._arguments import check_integer, fail
+from lincat._threads import blas_threads, one_blas_thread
 from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.data.transitions import Transitions
 from lincat.statistics.blocks import Block, Blocks, Sums
@@ -331,7 +331,7 @@ class Statistics:
         if not self._blocks.items:
             self._blocks.begin(len(rows))
         workers = _workers()
-        with _blas().limit(limits=1, user_api="blas"):  # its threads could change the last bits
+        with one_blas_thread:  # its threads could change the last bits
             while first < len(rows):
                 rest = placement[first:]
                 block = self._blocks.open(self._empty())
@@ -414,11 +414,6 @@ def _with_dense_sums(block: Block, n_groups: int) -> Block:
 
 
 @cache
-def _blas() -> Any:
-    return ThreadpoolController().select(user_api="blas")
-
-
-@cache
 def _worker(process: int, number: int) -> ThreadPoolExecutor:
     """Return a thread of this process: a fork of it has none."""
     return ThreadPoolExecutor(1, f"lincat statistics {number}")
@@ -426,5 +421,4 @@ def _worker(process: int, number: int) -> ThreadPoolExecutor:
 
 def _workers() -> list[ThreadPoolExecutor]:
     """Return as many threads as BLAS may use, beside this one."""
-    allowed = max((library["num_threads"] for library in _blas().info()), default=1)
-    return [_worker(os.getpid(), i) for i in range(min(allowed, _MOST_THREADS) - 1)]
+    return [_worker(os.getpid(), i) for i in range(min(blas_threads(), _MOST_THREADS) - 1)]

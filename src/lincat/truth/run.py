@@ -150,7 +150,8 @@ def run(cells: Sequence[Cell], folder: Path, *, processes: int = 2) -> Iterator[
 
 
 def _prepare(name: str, folder: Path) -> None:
-    known(problem_named(name), folder / "known")
+    with threadpool_limits(1):
+        known(problem_named(name), folder / "known")
 
 
 def run_cell(cell: Cell, folder: Path) -> Row:
@@ -158,21 +159,26 @@ def run_cell(cell: Cell, folder: Path) -> Row:
     file = cell.file(folder)
     if file.exists():
         return msgspec.json.decode(file.read_bytes(), type=Row)
+    with threadpool_limits(1):  # truth and scores too: more threads add up in another order
+        row = _row(cell, folder)
+    keep(row, file)
+    return row
+
+
+def _row(cell: Cell, folder: Path) -> Row:
     problem = problem_named(cell.problem)
     log = problem.log(cell.rows, cell.seed)
     truth = known(problem, folder / "known")
     if problem.ids:  # of an id that never occurs nobody can say anything
         truth = truth.at(np.isin(truth.probes[:, 0], log.observation[:, 0]))
     started = time.perf_counter()
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what lincat has to say of a run is read from the run
         try:
             prediction, trusted, words = _predict(problem, cell, log, truth.probes)
         except lincat.InvalidInputError as error:
             prediction, trusted, words = None, None, str(error)
-    row = row_of(cell, prediction, truth, trusted, words, time.perf_counter() - started)
-    keep(row, file)
-    return row
+    return row_of(cell, prediction, truth, trusted, words, time.perf_counter() - started)
 
 
 def keep(row: Row, file: Path) -> None:

@@ -1,0 +1,15 @@
+"""One BLAS thread, whoever else asks for it."""
+
+from threadpoolctl import threadpool_limits
+
+from lincat._threads import blas_threads, one_blas_thread
+
+
+def test_the_last_to_leave_restores_what_the_first_found():
+    with threadpool_limits(2):
+        one_blas_thread.__enter__()  # as two threads do, of which the first is done first
+        one_blas_thread.__enter__()
+        one_blas_thread.__exit__()
+        assert blas_threads() == 1
+        one_blas_thread.__exit__()
+        assert blas_threads() == 2
