@@ -37,11 +37,7 @@ from .features.smooth import Smooth as Smooth
 from .features.tabular import Tabular as Tabular
 from .features.tiles import Tiles as Tiles
 from .features.transformer import FromTransformer as FromTransformer
-from .inference.answer import (
-    Answer as Answer,
-    GroupValidation as GroupValidation,
-    Validation as Validation,
-)
+from .inference.answer import Answer as Answer
 from .inference.batch_means import BatchMeans as BatchMeans
 from .inference.comparison import (
     Comparison as Comparison,
@@ -51,6 +47,7 @@ from .inference.comparison import (
 )
 from .inference.returns_to_go import returns_to_go as returns_to_go
 from .inference.validate import validate as validate
+from .inference.validation import GroupValidation as GroupValidation, Validation as Validation
 from .learners.categorical_lstd import CategoricalLSTD as CategoricalLSTD
 from .learners.divergence import DivergenceError as DivergenceError
 from .learners.files import load as load

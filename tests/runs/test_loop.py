@@ -354,7 +354,7 @@ def test_nothing_that_is_held_out_is_learned_from(tmp_path, monkeypatch, kind, s
 
 
 def run_transitions(model, steps):
-    phi, phi_next = model._both_features(steps)
+    phi, phi_next = steps.both(model.features.transform)
     return lincat.Transitions(
         phi, steps.reward, phi_next, steps.terminated, steps.discount, steps.weight
     )

@@ -12,8 +12,8 @@ from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.projection import project
 from lincat.inference import scores
-from lincat.inference.answer import GroupValidation, Method, Validation
 from lincat.inference.pit import Transform
+from lincat.inference.validation import GroupValidation, Method, Validation
 
 __all__ = ["validate"]
 

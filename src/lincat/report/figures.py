@@ -6,17 +6,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lincat._files import write_atomically
 from lincat.core.distribution import ReturnDistribution
+from lincat.report.pieces import shown_states
 
 if TYPE_CHECKING:
     import altair
 
 __all__ = ["beside", "curves", "error_curves", "ridgelines", "save_figure"]
-
-_MOST_STATES = 24
 
 
 def ridgelines(
@@ -34,7 +31,7 @@ def ridgelines(
     """
     import altair as alt
 
-    shown = _spread(len(dist))
+    shown = shown_states(len(dist))
     atoms, spacing, pmf = dist.grid.atoms, dist.grid.spacing, dist.pmf
     mean, cvar = dist.mean(), dist.cvar(level)
     rows = [
@@ -207,8 +204,3 @@ def save_figure(
     for ending in endings:
         write_atomically(folder / f"{name}.{ending}", writers[ending]())
     return [folder / f"{name}.{ending}" for ending in endings]
-
-
-def _spread(n: int) -> list[int]:
-    """At most 24 of n states, evenly spread."""
-    return [int(i) for i in np.unique(np.linspace(0, n - 1, min(n, _MOST_STATES)).round())]

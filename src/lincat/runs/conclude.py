@@ -10,9 +10,10 @@ import numpy as np
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.metrics import wasserstein
-from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
+from lincat.inference.answer import Answer, Bands, Caution, Curves
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
 from lincat.inference.intervals import intervals_of
+from lincat.inference.validation import Validation
 from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner

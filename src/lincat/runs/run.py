@@ -11,7 +11,8 @@ import msgspec
 
 from lincat._files import write_atomically
 from lincat.core.distribution import ReturnDistribution
-from lincat.inference.answer import Answer, Validation
+from lincat.inference.answer import Answer
+from lincat.inference.validation import Validation
 from lincat.report.answer_page import evaluation_page
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
