@@ -62,7 +62,7 @@ def a_stream(kind, rows=3 * EVERY):
 def a_learner(make=lincat.LinearCTD, K=8, **options):
     model = make(grid="auto", gamma=0.5, n_features=3, **options)
     Theta = 0.01 * np.random.default_rng(1).normal(size=(3, K))
-    return model.start_at(lincat.Grid(0.0, 2.0, K), Theta)
+    return model.start_at(lincat.Grid(0.0, 2.0, K), Theta, after=100)
 
 
 PROBE = {"states": [0, 1, 2], "dense": np.eye(3), "sparse": scipy.sparse.csr_array(np.eye(3))}
@@ -128,6 +128,15 @@ def test_grids_stay_where_they_must():
     # No further than rewards can lead.
     tame = a_learner(averaging="none").partial_fit(t[:EVERY])
     assert tame.grid_ == lincat.Grid(0.0, 2.0, 8)
+
+
+def test_steps_are_as_small_as_after_the_transitions_that_the_start_rests_on():
+    t, grid = a_stream("states", rows=1), lincat.Grid(0.0, 2.0, 8)
+    options = {"grid": grid, "gamma": 0.5, "n_features": 3, "averaging": "none"}
+    found = lincat.LinearCTD(**options).start_at(grid, np.zeros((3, 8)), after=5000).partial_fit(t)
+    step = (1.0 + 5000 / (1000 + 10 * 3)) ** -0.6 / 4.0
+    expected = lincat.LinearCTD(**options, step_size=step).partial_fit(t)
+    np.testing.assert_allclose(found.Theta_, expected.Theta_, rtol=1e-12)
 
 
 def test_mistakes_are_named():

@@ -48,6 +48,8 @@ class Learner(Learning, Parametrised, ABC):
     #: Transitions seen and updates made.
     n_seen_: int = 0
     n_updates_: int = 0
+    #: Updates that the parameters it began with are worth: automatic steps begin smaller.
+    _before_: int = 0
 
     def __init__(
         self,
@@ -291,7 +293,8 @@ class Learner(Learning, Parametrised, ABC):
             if batch_size > 1:
                 last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
             tau = (1000.0 + 10.0 * self._Theta_.shape[0]) * self._slowness()
-            alpha = auto_steps(largest[last], self._curvature(), self.n_updates_, tau)
+            done = self.n_updates_ + self._before_
+            alpha = auto_steps(largest[last], self._curvature(), done, tau)
         else:
             alpha = schedule.steps(self.n_updates_, updates)
         step = alpha
@@ -341,7 +344,7 @@ class Learner(Learning, Parametrised, ABC):
 
         Times ``n_updates_``, for a linear distribution, this is a sum over the run, and the
         difference of two such sums belongs to the stretch between them: see
-        :class:`lincat.BatchMeans`. Needs averaging, which keeps the sums.
+        ``lincat.inference.settling``. Needs averaging, which keeps the sums.
         """
         Phi = self._check_states(Phi)
         average, done = self._average_, self.n_updates_

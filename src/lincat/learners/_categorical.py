@@ -53,7 +53,7 @@ class CategoricalLearner(Learner):
     statistics_: Statistics | None = None
     _solved_: CategoricalLSTD | None = None
     #: Where to begin, if that was said.
-    _start: tuple[Grid, FloatArray] | None = None
+    _start: tuple[Grid, FloatArray, int] | None = None
     #: What is seen of an automatic grid, which grows where mass leaves it.
     _watch_: GridWatch | None = None
     #: Transitions before the grid was as it is.
@@ -123,12 +123,14 @@ class CategoricalLearner(Learner):
                 self._watch_ = GridWatch(_GROWS * self._grid_.intervals)
         return True
 
-    def start_at(self, grid: Grid, Theta: ArrayLike) -> Self:
+    def start_at(self, grid: Grid, Theta: ArrayLike, *, after: int = 0) -> Self:
         """Begin from parameters (d, K) on this grid, rather than from the uniform distribution.
 
         For learners that have learned nothing yet; a fixed ``grid`` must be this one, an automatic
         one begins here and grows where mass leaves it. Such parameters may come from the batch
         solution of the first transitions (:class:`lincat.CategoricalLSTD`), or of other data.
+        ``after`` says how many transitions they rest on: automatic steps are then as small as they
+        would be by now, and do not undo them.
 
         Examples
         --------
@@ -138,9 +140,10 @@ class CategoricalLearner(Learner):
         >>> first = lincat.CategoricalLSTD(gamma=0.5, intervals=20, n_features=1)
         >>> first = first.fit(drawn.state, drawn.reward, drawn.next_state)
         >>> model = lincat.LinearCTD(grid="auto", gamma=0.5, n_features=1)
-        >>> model = model.start_at(first.grid_, first.Theta_)
-        >>> model.partial_fit(drawn.state, drawn.reward, drawn.next_state).predict([0]).mean()
-        array([1.00...])
+        >>> model = model.start_at(first.grid_, first.Theta_, after=2000)
+        >>> more = coin.process.sample(2000, seed=2)
+        >>> model.partial_fit(more.state, more.reward, more.next_state).grid_
+        Grid(low=0.0, high=2.0, intervals=20)
         """
         if not self.settles_at_solution:
             raise fail("start_at", "LinearCTD or LinearPMF", type(self).__name__)
@@ -148,13 +151,15 @@ class CategoricalLearner(Learner):
             raise fail("start_at", "a learner that has learned nothing yet", "one that has")
         if isinstance(self.grid, Grid) and self.grid != grid:
             raise fail("grid", f"{self.grid}, as the learner has", grid)
-        self._start = (grid, check_array(Theta, "Theta", shape=(None, grid.intervals)))
+        parameters = check_array(Theta, "Theta", shape=(None, grid.intervals))
+        self._start = (grid, parameters, check_integer(after, "after", low=0))
         return self
 
     def _begun_at(self, rows: int) -> FloatArray | float:
         """The parameters to begin with; 0 is the uniform distribution."""
         if self._start is None:
             return 0.0
+        self._before_ = self._start[2]
         return check_array(self._start[1], "Theta", shape=(rows, self._grid_.intervals))
 
     def _updates_to_look(self) -> int | None:
@@ -356,6 +361,7 @@ class CategoricalLearner(Learner):
             "clipped": self._clipped_.tolist(),
             "reach": list(self._reach_),
             "since": self._since_,
+            "before": self._before_,
             "watch": None if self._watch_ is None else self._watch_.state(),
         }
 
@@ -365,5 +371,6 @@ class CategoricalLearner(Learner):
         low, high = state["reach"]
         self._reach_ = (float(low), float(high))
         self._since_ = check_integer(state.get("since", 0), "since", low=0)
+        self._before_ = check_integer(state.get("before", 0), "before", low=0)
         watch = state.get("watch")
         self._watch_ = None if watch is None else GridWatch.from_state(watch)

@@ -134,7 +134,7 @@ def _stepwise(
     if start is None:
         return learner, []
     if made.settles_at_solution:
-        learner.start_at(start.grid, start.Theta)
+        learner.start_at(start.grid, start.Theta, after=len(sample))
         return learner, [start.reason]
     return learner, []
 

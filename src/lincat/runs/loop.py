@@ -27,10 +27,10 @@ from lincat.runs.beginning import begin_model, pilot_rows
 from lincat.runs.conclude import answer_of
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
+from lincat.runs.passes import SETTLED, moved
 from lincat.runs.plan import whole_steps
 from lincat.runs.prefetch import prefetched
 from lincat.runs.recorder import Recorder
-from lincat.runs.settling import SETTLED, moved
 from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.sources import Opened, open_source
 from lincat.runs.stream import HoldOut, in_multiples, limited

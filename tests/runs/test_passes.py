@@ -5,7 +5,7 @@ import pytest
 
 import lincat
 from lincat.runs.model import Model
-from lincat.runs.settling import in_deviations, moved
+from lincat.runs.passes import in_deviations, moved
 from lincat.runs.shown import choose_states
 
 GRID = lincat.Grid(0.0, 2.0, 20)

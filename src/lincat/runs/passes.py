@@ -28,7 +28,7 @@ def in_deviations(estimate: ReturnDistribution, other: ReturnDistribution) -> fl
     Examples
     --------
     >>> from lincat import Grid, ReturnDistribution
-    >>> from lincat.runs.settling import in_deviations
+    >>> from lincat.runs.passes import in_deviations
     >>> grid = Grid(0.0, 2.0, intervals=2)
     >>> in_deviations(ReturnDistribution([0.5, 0.5], grid), ReturnDistribution([0.4, 0.5], grid))
     0.10...
