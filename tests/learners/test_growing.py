@@ -96,7 +96,7 @@ def test_a_grid_grows_at_the_same_place_however_a_stream_is_cut(tmp_path, kind, 
 
 
 def test_averages_are_those_of_the_iterates_on_the_grid_that_grew():
-    t = a_stream("states", rows=2 * EVERY + 300)
+    t = a_stream("states", rows=2 * EVERY + 20)
     new = a_learner().partial_fit(t).grid_
     model, total = a_learner(averaging="none"), 0.0
     for begin in range(len(t)):
