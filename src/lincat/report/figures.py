@@ -106,15 +106,7 @@ def error_curves(
         color=alt.Color(f"{series}:N", sort=names, title=None),
         strokeDash=alt.StrokeDash(f"{series}:N", sort=names, legend=None),
     )
-    chart: altair.Chart = (
-        (band + line)
-        .properties(
-            width=560,
-            height=320,
-            title=alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray"),
-        )
-        .configure_view(stroke=None)
-    )
+    chart: altair.Chart = _titled(band + line, title, subtitle).configure_view(stroke=None)
     return chart
 
 
@@ -150,11 +142,7 @@ def curves(
     kind, colours = ("O", alt.Scale(scheme="viridis")) if numbers else ("N", alt.Undefined)
     base = alt.Chart(alt.InlineData(values=data)).encode(
         x=alt.X(f"{x}:Q", scale=scales["x"], title=x_title or x),
-        y=alt.Y(
-            f"median({y}):Q",
-            scale=scales["y"],
-            title=y_title or y,
-        ),
+        y=alt.Y(f"median({y}):Q", scale=scales["y"], title=y_title or y),
         color=alt.Color(f"{series}:{kind}", sort=names, title=series, scale=colours),
         tooltip=[
             alt.Tooltip(f"{series}:N"),
@@ -168,13 +156,15 @@ def curves(
         layers.append(base.mark_line(strokeWidth=2).transform_filter({"not": dotted}))
     if points:
         layers.append(base.mark_point(size=70, filled=True).transform_filter(dotted))
-    layered: Any = alt.layer(*layers)
-    chart: altair.Chart = layered.properties(
-        width=width,
-        height=320,
-        title=alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray"),
-    )
-    return chart
+    return _titled(alt.layer(*layers), title, subtitle, width)
+
+
+def _titled(chart: Any, title: str, subtitle: str, width: int = 560) -> altair.Chart:
+    import altair as alt
+
+    above = alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray")
+    titled: altair.Chart = chart.properties(width=width, height=320, title=above)
+    return titled
 
 
 def beside(*charts: altair.Chart) -> altair.Chart:
