@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lincat._files import write_atomically
 from lincat.core.distribution import ReturnDistribution
+from lincat.report.numbers import visible_range
 from lincat.report.pieces import shown_states
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def ridgelines(
 
     shown = shown_states(len(dist))
     atoms, spacing, pmf = dist.grid.atoms, dist.grid.spacing, dist.pmf
+    low, high = visible_range(dist)
     mean, cvar = dist.mean(), dist.cvar(level)
     rows = [
         {
@@ -47,6 +49,7 @@ def ridgelines(
         }
         for i in shown
         for x, p in zip(atoms, pmf[i], strict=True)
+        if low <= x <= high
     ]
     states: list[str] = [state_names[i] for i in shown]
     height = 70 if len(shown) <= 8 else 40
@@ -106,8 +109,11 @@ def error_curves(
         color=alt.Color(f"{series}:N", sort=names, title=None),
         strokeDash=alt.StrokeDash(f"{series}:N", sort=names, legend=None),
     )
-    chart: altair.Chart = _titled(band + line, title, subtitle).configure_view(stroke=None)
-    return chart
+    # Room at the right: browsers may write legends in a wider font than they were measured in.
+    room: Any = {"left": 5, "top": 5, "bottom": 5, "right": 24}
+    chart: Any = _titled(band + line, title, subtitle).configure_view(stroke=None)
+    padded: altair.Chart = chart.properties(padding=room)
+    return padded
 
 
 def curves(
