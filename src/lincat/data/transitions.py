@@ -75,6 +75,8 @@ class Transitions:
         if self.kind == "dense" and self.phi.dtype != self.phi_next.dtype:
             self.phi, self.phi_next = (x.astype(np.float64) for x in (self.phi, self.phi_next))
         self.reward: FloatArray = check_array(reward, "reward", shape=(n,))
+        #: Rewards as they came, also where TD errors stand for them.
+        self.reward_seen: FloatArray = self.reward
         self.terminated: BoolArray | None = None
         self.truncated: BoolArray | None = None
         self.discount: FloatArray | None = None

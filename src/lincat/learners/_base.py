@@ -328,7 +328,7 @@ class Learner(Learning, Parametrised, ABC):
 
         Times ``n_updates_``, for a linear distribution, this is a sum over the run, and the
         difference of two such sums belongs to the stretch between them: see
-        :class:`lincat.BatchMeans`. Needs averaging, which keeps the sums.
+        ``lincat.inference.settling``. Needs averaging, which keeps the sums.
         """
         Phi = self._check_states(Phi)
         average, done = self._average_, self.n_updates_

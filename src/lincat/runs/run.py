@@ -99,6 +99,7 @@ class Run:
         return msgspec.structs.replace(
             self.answer,
             state_names=tuple(shown.names),
+            grid=distribution.grid,
             cdf=tuple(tuple(row) for row in distribution.cdf_values.tolist()),
             bands=None,
             intervals=None,
