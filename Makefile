@@ -44,6 +44,7 @@ truth: $(READY) ## problems of known truth, with nothing given but gamma, and do
 
 coverage: $(READY) ## how often intervals hold, and docs/coverage.md from it; ARGS='--runs 100' for fewer logs
 	$(BIN)/python -m lincat.coverage --write docs/coverage.md $(ARGS)
+	$(BIN)/python -m lincat.coverage.differences --write docs/differences.md
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -28,8 +28,6 @@ from lincat.solvers.whitening import whiten
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.totals import Totals
 
-__all__ = ["section"]
-
 _TOLERANCE = 1e-12
 _OTHERS = 1e-10  # what is asked of the others
 _WRITTEN_DOWN = 7000  # unknowns up to which a dense matrix, or SciPy's sparse LU, is tried

@@ -22,8 +22,6 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.loop import EvaluationRun
 
-__all__ = ["Learned", "learn", "section", "write_log"]
-
 _WIDTH, _K = 16, 50  # 16 numbers and the intercept: 17 features
 _WARM_UP = 0.2  # of the log, before memory is looked at
 _BLOCK = 500_000  # rows written at a time

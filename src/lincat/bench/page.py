@@ -8,8 +8,6 @@ from typing import Any
 
 from lincat.bench.results import Bar, Result
 
-__all__ = ["bars_table", "page", "table", "updated"]
-
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """Return rows as a table; columns that only some rows have are empty in the others."""

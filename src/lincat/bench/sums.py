@@ -21,8 +21,6 @@ from lincat.data.transitions import Transitions
 from lincat.solvers.batch import solve_totals
 from lincat.statistics.block_statistics import Statistics
 
-__all__ = ["learning", "summing"]
-
 _LIMIT_MB = 64.0  # that memory may grow by from a fifth of a log on
 
 

@@ -13,8 +13,6 @@ from lincat.bench.run import SECTIONS
 from lincat.bench.settings import Settings
 from lincat.cli.options import output_options
 
-__all__ = ["bench"]
-
 
 @click.command(short_help="The benchmarks, as ratios.")
 @click.argument("sections", nargs=-1, type=click.Choice(SECTIONS), metavar="[SECTION]...")

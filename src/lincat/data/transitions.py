@@ -19,8 +19,6 @@ from lincat._arguments import (
 )
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 
-__all__ = ["Transitions", "check_state_features"]
-
 
 class Transitions:
     """n transitions (phi, reward, phi'), in the order in which they were seen.
@@ -75,6 +73,8 @@ class Transitions:
         if self.kind == "dense" and self.phi.dtype != self.phi_next.dtype:
             self.phi, self.phi_next = (x.astype(np.float64) for x in (self.phi, self.phi_next))
         self.reward: FloatArray = check_array(reward, "reward", shape=(n,))
+        #: Rewards as they came, also where TD errors stand for them.
+        self.reward_seen: FloatArray = self.reward
         self.terminated: BoolArray | None = None
         self.truncated: BoolArray | None = None
         self.discount: FloatArray | None = None

@@ -14,17 +14,6 @@ from numba import njit
 
 from lincat.kernels.layout import CALLED, KERNEL, OWNING
 
-__all__ = [
-    "bad_entry",
-    "guard_buckets",
-    "guard_csr",
-    "guard_groups",
-    "guard_numbers",
-    "guard_parameters",
-    "guard_states",
-    "refuse",
-]
-
 
 @njit(**OWNING)
 def refuse(wrong):

@@ -13,8 +13,6 @@ from lincat.kernels.guards import guard_buckets
 from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
 from lincat.kernels.simd import add, broadcast, element, fma, half, load, mul, store, stride
 
-__all__ = ["add_products", "mirror"]
-
 _ROWS = 128  # that are looked up at a time
 _TALL, _WIDE = 6, 8  # entries of a tile
 

@@ -24,8 +24,6 @@ from lincat.learners._learning import Learning
 from lincat.learners.state_sample import StateSample
 from lincat.statistics.block_statistics import Statistics
 
-__all__ = ["BatchLearner"]
-
 
 class BatchLearner(Learning, Parametrised, ABC):
     """Base of :class:`lincat.LSTD` and :class:`lincat.CategoricalLSTD`."""

@@ -26,8 +26,6 @@ from lincat.solvers.rank_report import RankReport, touched
 from lincat.solvers.refinement import refined
 from lincat.solvers.whitening import whiten
 
-__all__ = ["CategoricalLSTD"]
-
 
 @final
 class CategoricalLSTD(BatchLearner):

@@ -19,8 +19,6 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 
-__all__ = ["Run", "read_run"]
-
 
 class Run:
     """What a run learned; see :func:`evaluate` and :func:`read_run`.
@@ -99,6 +97,7 @@ class Run:
         return msgspec.structs.replace(
             self.answer,
             state_names=tuple(shown.names),
+            grid=distribution.grid,
             cdf=tuple(tuple(row) for row in distribution.cdf_values.tolist()),
             bands=None,
             intervals=None,

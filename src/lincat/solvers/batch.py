@@ -26,8 +26,6 @@ from lincat.solvers.spectrum import MeanSpectrum, mean_spectrum, no_single_solut
 from lincat.solvers.whitening import whiten
 from lincat.statistics.totals import Totals
 
-__all__ = ["BatchSolution", "solve_totals"]
-
 # Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
 _ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features

@@ -10,8 +10,6 @@ from scipy.sparse import issparse
 from lincat._text import listed
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray, IntArray
 
-__all__ = ["RankReport", "touched"]
-
 _UNSEEN = 1e-6  # part of a state's features that may be rounding
 _NAMED = 5  # features, or states, that a sentence names
 

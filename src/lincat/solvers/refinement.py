@@ -25,8 +25,6 @@ from lincat.data.transitions import Transitions
 from lincat.solvers.batch import BatchSolution
 from lincat.statistics.totals import Totals
 
-__all__ = ["refined", "score_of_rows"]
-
 _ROWS = 4096  # at a time: their targets take K numbers each
 _TOLERANCE = 1e-5  # of a step: what it leaves is left to the next
 

@@ -13,16 +13,15 @@ from lincat._arguments import check_integer, fail
 from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.data.transitions import Transitions
 from lincat.statistics.blocks import Block, Blocks, Sums
-from lincat.statistics.dense import DenseSums, as_dense
+from lincat.statistics.dense import DenseSums
 from lincat.statistics.groups import Groups
 from lincat.statistics.placement import Placement, placed
 from lincat.statistics.reward_nodes import RewardNodes, check_nodes
 from lincat.statistics.rows import Rows, joined, rows_of
 from lincat.statistics.sparse import SparseSums
 from lincat.statistics.totals import Totals
+from lincat.statistics.trace import Trace
 from lincat.statistics.workers import workers
-
-__all__ = ["Statistics"]
 
 _NODES = 64
 _SMALL = 64  # up to as many features, a table of states is summed in dense matrices
@@ -93,6 +92,7 @@ class Statistics:
         self.count = 0
         self.reward_low, self.reward_high = np.inf, -np.inf
         self._largest_norm = 0.0
+        self.trace = Trace()
 
     # Adding
 
@@ -110,6 +110,7 @@ class Statistics:
         rows = rows_of(transitions, transitions.truncated if truncated is None else truncated)
         self._settled_copy = None
         self.count += len(rows)
+        self.trace = self.trace.then(transitions.reward_seen, rows.end)
         self.reward_low = min(self.reward_low, float(rows.reward.min()))
         self.reward_high = max(self.reward_high, float(rows.reward.max()))
         if self._waiting and self._waiting[0].kind != rows.kind:
@@ -150,7 +151,7 @@ class Statistics:
         added = theirs._blocks.regrouped(theirs._groups.shares(nodes, groups))
         if self._dense or theirs._dense:
             for blocks in (mine, added):
-                blocks.items = [_with_dense_sums(block, len(groups)) for block in blocks.items]
+                blocks.items = [block.with_dense_sums(len(groups)) for block in blocks.items]
         mine.append(added)
         while not mine.fit(self.memory_limit, 0, self._refusal):
             pass
@@ -158,6 +159,7 @@ class Statistics:
         self._nodes, self._groups, self._blocks = nodes, groups, mine
         self._settled_copy = None
         self.count += other.count
+        self.trace = self.trace.joined(other.trace)
         self.reward_low = min(self.reward_low, other.reward_low)
         self.reward_high = max(self.reward_high, other.reward_high)
         self._largest_norm = max(self._largest_norm, theirs._largest_norm)
@@ -389,11 +391,3 @@ def _chosen_nodes(nodes: Any) -> RewardNodes:
     if np.ndim(nodes) == 0:
         return RewardNodes(check_integer(nodes, "nodes", low=5))
     return RewardNodes(_NODES, check_nodes(nodes))
-
-
-def _with_dense_sums(block: Block, n_groups: int) -> Block:
-    if isinstance(block.sums, DenseSums):
-        return block
-    other = block.copy()
-    other.sums = as_dense(block.sums, n_groups)
-    return other

@@ -15,11 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lincat._typing import BoolArray, FloatArray
-from lincat.statistics.dense import DenseSums
+from lincat.statistics.dense import DenseSums, as_dense
 from lincat.statistics.groups import Shares
 from lincat.statistics.sparse import SparseSums
-
-__all__ = ["Block", "Blocks", "Sums"]
 
 Sums: TypeAlias = DenseSums | SparseSums
 
@@ -44,6 +42,12 @@ class Block:
     def copy(self) -> Block:
         """Return a block that can be added to without changing this one."""
         return replace(self, sums=self.sums.copy())
+
+    def with_dense_sums(self, n_groups: int) -> Block:
+        """Return the block with its sums in dense matrices."""
+        if isinstance(self.sums, DenseSums):
+            return self
+        return replace(self, sums=as_dense(self.sums, n_groups))
 
 
 class Blocks:

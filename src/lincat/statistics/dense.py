@@ -17,8 +17,6 @@ from lincat.statistics.placement import Bucket, Placement
 from lincat.statistics.rows import Rows
 from lincat.statistics.sparse import SparseSums
 
-__all__ = ["DenseSums", "Stack", "as_dense"]
-
 _NARROW = 32  # columns that a thread should have at least: each looks up all rows
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.statistics.groups import Groups
 
-__all__ = ["Bucket", "Placement", "placed"]
-
 
 @dataclass(frozen=True)
 class Bucket:

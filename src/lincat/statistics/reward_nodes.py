@@ -20,8 +20,6 @@ import numpy as np
 from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 
-__all__ = ["RewardNodes", "check_nodes", "spaced_nodes", "three_way"]
-
 _EXACT_VALUES = 64  # as many distinct rewards are kept as they are
 _GROWTH = 1.5
 _MOST_NODES = 512

@@ -17,8 +17,6 @@ from lincat.statistics.groups import Shares
 from lincat.statistics.placement import Placement
 from lincat.statistics.rows import Rows
 
-__all__ = ["Entries", "SparseSums"]
-
 
 class Entries:
     """Sums by place, as pieces of ascending places, the largest piece first.

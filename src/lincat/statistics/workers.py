@@ -8,8 +8,6 @@ from functools import cache
 
 from lincat._threads import blas_threads
 
-__all__ = ["workers"]
-
 _MOST = 4
 
 
