@@ -16,6 +16,7 @@ LEARNERS = {
     "ctd decay": lincat.LinearCTD(
         grid=GRID, gamma=0.8, step_size=lincat.PolynomialDecay(0.5, power=0.7)
     ),
+    "ctd statistics": lincat.LinearCTD(grid=GRID, gamma=0.8, statistics=True),
     "ctd horizon": lincat.LinearCTD(grid=GRID, gamma=0.8, horizon=900),
     "pmf": lincat.LinearPMF(grid=GRID, gamma=0.8),
     "unnormalised": lincat.UnnormalisedCTD(grid=GRID, gamma=0.8),

@@ -204,7 +204,7 @@ class ReturnDistribution:
                 asked,
                 "a distribution that knows its sampling error",
                 "one that does not",
-                "take it from a batch learner's predict(Phi, confidence=0.95)",
+                "take it from predict(Phi, confidence=0.95)",
             )
         return self._uncertainty
 

@@ -98,6 +98,10 @@ class Learner(LearnsOne, Parametrised, ABC):
         """What the parameters say of the states with features Phi."""
 
     @abstractmethod
+    def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> Any:
+        """The same with sampling errors, where the learner knows them."""
+
+    @abstractmethod
     def _after_fit(self) -> None:
         """Say what the user should hear of, after each call that learned."""
 
@@ -166,13 +170,19 @@ class Learner(LearnsOne, Parametrised, ABC):
         self._learn(transitions, check_integer(batch_size, "batch_size", low=1), self.horizon)
         return self
 
-    def predict(self, Phi: Any) -> Any:
+    def predict(self, Phi: Any, *, confidence: float | None = None) -> Any:
         """Return what was learned of the states with features Phi (n, d), or of state numbers.
 
-        Uses the averaged parameters, unless averaging="none".
+        Uses the averaged parameters, unless averaging="none". With ``confidence``, in (0, 1), the
+        distributions carry their sampling error, for :meth:`ReturnDistribution.interval` and
+        ``band``; their centre is then one Newton step from the parameters, which is where the sums
+        beside the stream lead (``statistics=True``).
         """
-        rows, Phi = used_rows(self._check_states(Phi))
-        return self._predict(Phi, self._mean(rows))
+        features = self._check_states(Phi)
+        if confidence is not None:
+            return self._predict_with_error(features, confidence)
+        rows, features = used_rows(features)
+        return self._predict(features, self._mean(rows))
 
     def _check_states(self, Phi: Any) -> FeatureMatrix:
         """Return features, or state numbers, that the parameters can be applied to."""

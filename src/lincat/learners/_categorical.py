@@ -18,8 +18,11 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid, reach
 from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
+from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.inputs import kernel_features
 from lincat.learners.schedules import StepSize
+from lincat.solvers.influence import Ensemble
+from lincat.statistics.block_statistics import Statistics
 
 __all__ = ["WARM_UP", "CategoricalLearner"]
 
@@ -40,8 +43,13 @@ class CategoricalLearner(Learner):
     _rule: ClassVar[str]
     #: Whether the first parameters depend on the first transitions.
     _needs_warm_up: ClassVar[bool] = False
+    #: Whether the rule settles where the batch solution of the same transitions is.
+    _settles_at_solution: ClassVar[bool] = True
     #: Whether the rule descends on ℓ2², whose gradient has the factor 2 * spacing.
     _descends_on_cramer: ClassVar[bool] = True
+    #: What was seen, summed by blocks of time, if ``statistics`` is True.
+    statistics_: Statistics | None = None
+    _solved_: CategoricalLSTD | None = None
 
     def __init__(
         self,
@@ -55,6 +63,7 @@ class CategoricalLearner(Learner):
         n_features: int | None = None,
         dtype: str = "float64",
         gradient_step: bool = False,
+        statistics: bool = False,
     ) -> None:
         super().__init__(
             gamma=gamma,
@@ -67,6 +76,7 @@ class CategoricalLearner(Learner):
         self.grid = grid
         self.intervals = intervals
         self.gradient_step = gradient_step
+        self.statistics = statistics
 
     @abstractmethod
     def _distributions(self, scores: FloatArray) -> FloatArray:
@@ -87,11 +97,15 @@ class CategoricalLearner(Learner):
             raise fail("grid", "a lincat.Grid or 'auto'", shown(self.grid))
         if self.gradient_step and not self._descends_on_cramer:
             raise fail("gradient_step", f"False for {type(self).__name__}", self.gradient_step)
+        if self.statistics and not self._settles_at_solution:
+            expected = f"False for {type(self).__name__}, which settles elsewhere than sums say"
+            raise fail("statistics", expected, self.statistics, "take lincat.LinearCTD")
         enough = warm_up_over or sum(map(len, waiting)) >= WARM_UP
         if (not isinstance(self.grid, Grid) or self._needs_warm_up) and not enough:
             return False
         self._clipped_ = np.zeros(2)
         self._reach_ = (np.inf, -np.inf)
+        self.statistics_ = Statistics(self.n_features) if self.statistics else None
         self._grid_ = self.grid if isinstance(self.grid, Grid) else self._choose_grid(waiting)
         return True
 
@@ -149,6 +163,9 @@ class CategoricalLearner(Learner):
             min(self._reach_[0], float(ends.min())),
             max(self._reach_[1], float(ends.max())),
         )
+        if self.statistics_ is not None:
+            self.statistics_.update(transitions)
+            self._solved_ = None
         phi, phi_next = kernel_features(transitions, self._Theta_.dtype)
         numbers = (
             reward_shifts(transitions.reward, discount, grid),
@@ -228,6 +245,35 @@ class CategoricalLearner(Learner):
         return ReturnDistribution(
             self._distributions(np.asarray(scores, dtype=np.float64)), self._grid_
         )
+
+    def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> ReturnDistribution:
+        return self._solution().predict(Phi, confidence=confidence)
+
+    # ------------------------------------------------------------------- sums beside the stream
+
+    @property
+    def ensemble_(self) -> Ensemble:
+        """Errors that one Newton step from Theta may have, (nu, d, K), with cautions."""
+        self._end_warm_up()
+        return self._solution().ensemble_
+
+    def _solution(self) -> CategoricalLSTD:
+        """The batch solution of the same transitions, from the sums beside the stream.
+
+        The equation that updates follow on average is linear, so a Newton step from any parameters
+        ends there.
+        """
+        if self.statistics_ is None:
+            name = type(self).__name__
+            if self._settles_at_solution:
+                got, remedy = "none", f"pass statistics=True to {name} before it learns"
+            else:
+                got, remedy = f"{name}, which settles elsewhere", "take lincat.LinearCTD"
+            raise fail("confidence", "sums kept beside the stream", got, remedy)
+        if self._solved_ is None:
+            self._solved_ = CategoricalLSTD(gamma=self.gamma, grid=self._grid_)
+            self._solved_.statistics_ = self.statistics_
+        return self._solved_
 
     # ---------------------------------------------------------------------------------- files
 

@@ -6,20 +6,35 @@ from typing import Any
 
 from lincat.learners._batch import BatchLearner
 from lincat.learners.state_sample import StateSample
+from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.files import packed, unpacked
 
-__all__ = ["restore_batch", "state_of_batch"]
+__all__ = ["SUMS", "restore_batch", "restored_sums", "state_of_batch", "state_of_sums"]
 
-_SUMS = "sums."
+#: What the names of arrays of sums begin with.
+SUMS = "sums."
+
+
+def state_of_sums(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return arrays and numbers from which :func:`restored_sums` makes the statistics again."""
+    params, state, sums = packed(statistics)
+    arrays = {SUMS + name: array for name, array in sums.items()}
+    return arrays, {"params": params, "state": state}
+
+
+def restored_sums(arrays: dict[str, Any], kept: dict[str, Any]) -> Statistics:
+    """Return the statistics among the arrays of a file."""
+    sums = {name[len(SUMS) :]: a for name, a in arrays.items() if name.startswith(SUMS)}
+    return unpacked(kept["params"], kept["state"], sums)
 
 
 def state_of_batch(learner: BatchLearner) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return arrays and numbers from which a learner continues, its answer among them if solved."""
-    params, state, sums = packed(learner.statistics_)
+    sums, kept = state_of_sums(learner.statistics_)
     sample = learner._sample_
-    arrays = {_SUMS + name: array for name, array in sums.items()} | sample.arrays()
+    arrays = sums | sample.arrays()
     numbers: dict[str, Any] = {
-        "statistics": {"params": params, "state": state},
+        "statistics": kept,
         "sample": [sample.seen, sample.stride],
         "answer": None,
     }
@@ -31,10 +46,7 @@ def state_of_batch(learner: BatchLearner) -> tuple[dict[str, Any], dict[str, Any
 
 def restore_batch(learner: BatchLearner, arrays: dict[str, Any], numbers: dict[str, Any]) -> None:
     """Restore what :func:`state_of_batch` gave."""
-    kept = numbers["statistics"]
-    sums = {name[len(_SUMS) :]: a for name, a in arrays.items() if name.startswith(_SUMS)}
-    statistics = unpacked(kept["params"], kept["state"], sums)
-    learner.statistics_ = statistics
+    statistics = learner.statistics_ = restored_sums(arrays, numbers["statistics"])
     seen, stride = numbers["sample"]
     learner._sample_ = StateSample.from_arrays(arrays, seen, stride, statistics.n_features or 0)
     if numbers["answer"] is not None:

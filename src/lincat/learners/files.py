@@ -19,8 +19,15 @@ from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
 from lincat.learners._batch import BatchLearner
+from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.averaging import IterateAverage
-from lincat.learners.batch_files import restore_batch, state_of_batch
+from lincat.learners.batch_files import (
+    SUMS,
+    restore_batch,
+    restored_sums,
+    state_of_batch,
+    state_of_sums,
+)
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.lstd import LSTD
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
@@ -46,14 +53,14 @@ def save(learner: Learner | BatchLearner, path: str | Path) -> None:
 
 def save_bytes(learner: Learner | BatchLearner) -> bytes:
     """Return the content of a learner's file; a warm-up ends here, but nothing is solved."""
-    batch = isinstance(learner, BatchLearner)
     if isinstance(learner, BatchLearner):
         arrays, numbers = state_of_batch(learner)
     else:
         learner._end_warm_up()
         arrays, numbers = _state(learner)
+    summed = any(name.startswith(SUMS) for name in arrays)
     params = {name: _plain(value) for name, value in learner.get_params().items()}
-    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain, checksum=batch)
+    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain, checksum=summed)
 
 
 def load(path: str | Path) -> Any:
@@ -79,6 +86,9 @@ def _build(content: bytes) -> Learner | BatchLearner:
     if isinstance(learner, BatchLearner):
         restore_batch(learner, arrays, header["state"])
         return learner
+    if isinstance(learner, CategoricalLearner) and learner.statistics:
+        learner.statistics_ = restored_sums(arrays, header["state"]["statistics"])
+        arrays = {name: array for name, array in arrays.items() if not name.startswith(SUMS)}
     if not {"Theta"} <= set(arrays) <= _ARRAYS:
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
     _restore(learner, arrays, header["state"])
@@ -89,14 +99,14 @@ def _build(content: bytes) -> Learner | BatchLearner:
 def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """Arrays and numbers from which learning continues bit for bit."""
     average = learner._average_
-    theta, sums = learner._theta_and_sums()
+    theta, iterates = learner._theta_and_sums()
     arrays = {"Theta": np.ascontiguousarray(theta)}
     if average.needs_sums:
-        arrays["U"] = np.ascontiguousarray(sums)
+        arrays["U"] = np.ascontiguousarray(iterates)
     for name in ("begin_sum", "next_sum", "folded_sum"):
         if getattr(average, name) is not None:
             arrays[name] = getattr(average, name)
-    numbers = {
+    numbers: dict[str, Any] = {
         "n_seen": learner.n_seen_,
         "n_updates": learner.n_updates_,
         "largest_norm": learner._largest_norm_,
@@ -108,6 +118,9 @@ def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
         "windows": [average.begin, average.next_begin, average.folded],
         "extra": learner._extra_state(),
     }
+    if isinstance(learner, CategoricalLearner) and learner.statistics_ is not None:
+        sums, numbers["statistics"] = state_of_sums(learner.statistics_)
+        arrays |= sums
     return arrays, numbers
 
 

@@ -48,6 +48,10 @@ class LinearCTD(CategoricalLearner):
     gradient_step : bool
         Multiply the step by 2 * spacing, as semi-gradient descent on ℓ2² with the CDF
         representation does (App. equiv_ssgd_lctd).
+    statistics : bool
+        Keep :class:`lincat.Statistics` beside the stream, so that ``predict(Phi, confidence=0.95)``
+        can tell how far sampling error reaches. Costs the sums, d² numbers for each reward value
+        and block of time.
 
     Attributes
     ----------
@@ -58,6 +62,9 @@ class LinearCTD(CategoricalLearner):
     grid_ : Grid
     clipped_mass_ : array of shape (2,)
         Mass that fell below and above the grid, per transition.
+    statistics_ : Statistics or None
+    ensemble_ : Ensemble
+        Errors that the parameters may have, with cautions; where statistics are kept.
 
     Examples
     --------
@@ -68,6 +75,10 @@ class LinearCTD(CategoricalLearner):
     >>> dist = model.fit(drawn.state, drawn.reward, drawn.next_state).predict([0])
     >>> bool(abs(dist.mean()[0] - 1.0) < 0.02), bool(abs(dist.quantile(0.3)[0] - 0.6) < 0.01)
     (True, True)
+    >>> model = model.set_params(statistics=True)
+    >>> dist = model.fit(drawn.state, drawn.reward, drawn.next_state).predict([0], confidence=0.95)
+    >>> [end.round(2).tolist() for end in dist.interval("mean")]
+    [[0.98], [1.01]]
     """
 
     _rule: ClassVar[str] = "CTD"

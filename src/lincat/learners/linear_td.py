@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import fail
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
@@ -96,6 +97,10 @@ class LinearTD(Learner):
     def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> FloatArray:
         psi = parameters[:, 0]
         return np.asarray(psi[Phi] if Phi.ndim == 1 else Phi @ psi)
+
+    def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> NoReturn:
+        remedy = "take lincat.CategoricalLSTD, or LinearCTD(statistics=True)"
+        raise fail("confidence", "none for LinearTD, which learns means only", confidence, remedy)
 
     def _after_fit(self) -> None:
         pass  # there is no grid that anything could fall off
