@@ -9,13 +9,14 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from lincat import kernels
-from lincat._arguments import check_choice, check_gamma, check_integer, fail
+from lincat._arguments import check_array, check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
@@ -25,7 +26,14 @@ from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.inputs import Rows, as_transitions, used_rows
 from lincat.learners.registry import AVERAGINGS, DTYPES
-from lincat.learners.schedules import StepSize, auto_steps, schedule_from, stable_step
+from lincat.learners.schedules import (
+    Seen,
+    StepSize,
+    StepSizes,
+    next_steps,
+    schedule_from,
+    stable_step,
+)
 
 __all__ = ["Learner"]
 
@@ -48,6 +56,8 @@ class Learner(LearnsOne, Parametrised, ABC):
     #: Transitions seen and updates made.
     n_seen_: int = 0
     n_updates_: int = 0
+    #: The parameters to start from, if not the learner's own.
+    _start: FloatArray | None = None
 
     def __init__(
         self,
@@ -170,6 +180,18 @@ class Learner(LearnsOne, Parametrised, ABC):
         self._learn(transitions, check_integer(batch_size, "batch_size", low=1), self.horizon)
         return self
 
+    def start_from(self, parameters: ArrayLike) -> Self:
+        """Start near the goal: at these parameters, of shape (d, K), or (d,) for means.
+
+        At the batch solution of the first thousand transitions, say. There is less to forget then,
+        and "auto" takes smaller steps (``lincat.learners.schedules``). What was learned before is
+        forgotten, if anything was.
+        """
+        start = check_array(parameters, "parameters")
+        self._forget()
+        self._start = np.array(start[:, None] if start.ndim == 1 else start)
+        return self
+
     def predict(self, Phi: Any, *, confidence: float | None = None) -> Any:
         """Return what was learned of the states with features Phi (n, d), or of state numbers.
 
@@ -205,7 +227,7 @@ class Learner(LearnsOne, Parametrised, ABC):
         self._validate()
         if not self.begun:
             self._waiting_: list[tuple[Transitions, int]] = []
-            self._largest_norm_ = 0.0
+            self._seen_ = Seen(near=self._start is not None)
             self._average_ = IterateAverage(self.averaging, horizon)
         before = len(self._waiting_)
         self._waiting_.append((transitions, batch_size))
@@ -262,7 +284,12 @@ class Learner(LearnsOne, Parametrised, ABC):
         if self.n_features not in (None, rows):
             raise fail("phi", f"{self.n_features} features, as n_features says", d)
         self._lay_out(rows, np.dtype(self.dtype), waiting[0].kind)
-        self._Theta_[:, : self._columns()] = self._initial(waiting, rows)
+        start = self._initial(waiting, rows) if self._start is None else self._start
+        if isinstance(start, np.ndarray) and start.shape != (rows, self._columns()):
+            raise fail(
+                "parameters", f"shape ({rows}, {self._columns()}) to start from", start.shape
+            )
+        self._Theta_[:, : self._columns()] = start
         if self.dtype == "float32":
             self._average_.fold_every = max(_FOLD, rows)
 
@@ -288,18 +315,19 @@ class Learner(LearnsOne, Parametrised, ABC):
                 new[:] = old
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
-            step, largest = self._steps(chunk, batch_size)
+            steps = self._steps(chunk, batch_size)
             updates = -(-len(chunk) // batch_size)
-            done = self._run(chunk, step, batch_size)
+            done = self._run(chunk, steps.step, batch_size)
             if done < len(chunk):
                 self.n_updates_ += done // batch_size
                 self.n_seen_ += done
-                safe = stable_step(float(largest[done]), self._curvature()) / 4.0
-                alpha = float(step[done]) * min(batch_size, len(chunk) - done)
-                raise DivergenceError(self.n_seen_, alpha, float(largest[done]), safe)
+                largest = float(steps.largest[done])
+                safe = stable_step(largest, self._curvature()) / 4.0
+                alpha = float(steps.step[done]) * min(batch_size, len(chunk) - done)
+                raise DivergenceError(self.n_seen_, alpha, largest, safe)
             self.n_updates_ += updates
             self.n_seen_ += len(chunk)
-            self._largest_norm_ = float(largest[-1])
+            self._seen_ = steps.seen
             if self._average_.updates_to_boundary(self.n_updates_) == 0:
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
 
@@ -314,28 +342,23 @@ class Learner(LearnsOne, Parametrised, ABC):
             yield slice(begin, end)
             begin = end
 
-    def _steps(self, chunk: Transitions, batch_size: int) -> tuple[FloatArray, FloatArray]:
-        """Step size times weight over the size of the batch, and the largest ‖phi‖² seen."""
-        n = len(chunk)
+    def _steps(self, chunk: Transitions, batch_size: int) -> StepSizes:
+        """Step sizes times weights over sizes of batches, and what they depend on."""
         norms = chunk.squared_norms()
         if chunk.weight is not None:
             norms = norms * chunk.weight
-        largest = np.maximum.accumulate(np.maximum(norms, self._largest_norm_))
-        updates = -(-n // batch_size)
-        schedule = schedule_from(self.step_size)
-        if schedule is None:
-            last: Rows = slice(None)
-            if batch_size > 1:
-                last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
-            tau = (1000.0 + 10.0 * self._Theta_.shape[0]) * self._slowness()
-            alpha = auto_steps(largest[last], self._curvature(), self.n_updates_, tau)
-        else:
-            alpha = schedule.steps(self.n_updates_, updates)
-        step = alpha
-        if batch_size > 1:
-            batch = np.arange(n) // batch_size
-            step = alpha[batch] / np.minimum(batch_size, n - batch * batch_size)
-        return (step if chunk.weight is None else step * chunk.weight), largest
+        steps = next_steps(
+            self.step_size,
+            self._seen_,
+            norms,
+            chunk.discounts(self.gamma),
+            batch_size=batch_size,
+            done=self.n_updates_,
+            n_features=self._Theta_.shape[0],
+            curvature=self._curvature(),
+            slowness=self._slowness(),
+        )
+        return steps if chunk.weight is None else replace(steps, step=steps.step * chunk.weight)
 
     # --------------------------------------------------------------------------- what it knows
 
@@ -348,7 +371,7 @@ class Learner(LearnsOne, Parametrised, ABC):
     def stable_step_(self) -> float:
         """The largest step that is stable in mean square, for the features seen so far."""
         self._end_warm_up()
-        return stable_step(self._largest_norm_, self._curvature())
+        return stable_step(self._seen_.largest, self._curvature())
 
     def touched_rows(self) -> BoolArray:
         """Return which rows of the parameters are not zero any more, shape (d,).

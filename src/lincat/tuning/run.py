@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar, final
 
 import msgspec
 import numpy as np
+import scipy.sparse
 from threadpoolctl import threadpool_limits
 
 from lincat._files import write_atomically
@@ -22,16 +22,15 @@ from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.core.metrics import cramer
-from lincat.core.representation import cdf_from_theta, uniform_cdf
+from lincat.core.representation import cdf_from_theta
 from lincat.data.transitions import Transitions
-from lincat.learners._categorical import WARM_UP, CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.linear_ctd import LinearCTD
 from lincat.processes.problem import Problem
 from lincat.solvers.exact import solve_categorical
 from lincat.tuning.cases import random_case
-from lincat.tuning.settings import KINDS, STEPS, Settings
+from lincat.tuning.settings import KINDS, PILOT, STEPS, Settings
 
 __all__ = ["Cell", "Row", "cells_of", "missing_from", "read_rows", "run", "run_cell"]
 
@@ -136,17 +135,18 @@ def _rows(cell: Cell, folder: Path) -> tuple[Row, ...]:
 def run_cell(cell: Cell) -> tuple[Row, ...]:
     """Learn with every step, and measure."""
     study = _Study.of(cell)
-    learners = study.learners()
+    compared = [*((step, False) for step in study.step_sizes()), ("auto", True)]
     lengths = sorted(cell.settings.lengths, key=lambda length: length.transitions)
     squares: list[list[FloatArray]] = [[] for _ in lengths]
     # The runs that are long report on their way, so only the rest of the short ones is to be made.
-    firsts = [0, *(length.runs for length in reversed(lengths))]
-    for last, (first, runs) in zip(range(len(lengths) - 1, -1, -1), pairwise(firsts), strict=True):
+    first = 0
+    for last in reversed(range(len(lengths))):
         stops = [length.transitions for length in lengths[: last + 1]]
-        for seed in range(first, runs):
-            errors = np.array([study.errors(one, stops, seed) for one in learners])
+        for seed in range(first, lengths[last].runs):
+            errors = np.array([study.errors(*one, stops, seed) for one in compared])
             for found, at_stop in zip(squares, (errors**2).T, strict=False):
                 found.append(at_stop)
+        first = max(first, lengths[last].runs)
     rows = []
     for length, found in zip(lengths, squares, strict=True):
         reached = [float(e) if np.isfinite(e) else None for e in np.sqrt(np.mean(found, axis=0))]
@@ -184,63 +184,42 @@ class _Study:
         grid = problem.grid(intervals)
         # Tiles depend on each other, and some states are never seen: any basis of what the features
         # span on those that are has the same fixed point.
-        Phi = problem.Phi.toarray() if hasattr(problem.Phi, "toarray") else problem.Phi
+        Phi = scipy.sparse.csr_array(problem.Phi).toarray()
         weighted = np.sqrt(problem.process.stationary)[:, None] * Phi
         _, sizes, directions = np.linalg.svd(weighted, full_matrices=False)
         basis = Phi @ directions[sizes > 1e-9 * sizes[0]].T
         Theta = solve_categorical(problem.process, basis, grid, problem.gamma)
         return cls(cell, problem, grid, ReturnDistribution(cdf_from_theta(basis, Theta), grid))
 
-    def learners(self) -> list[CategoricalLearner]:
-        """Learners that have learned nothing: constant steps, "auto", and "auto" started warm."""
-        problem = self.problem
-        squared = problem.Phi.multiply(problem.Phi) if hasattr(problem.Phi, "multiply") else problem.Phi**2
-        largest = float(squared.sum(axis=1).max())
-        options = {"grid": self.grid, "gamma": problem.gamma, "n_features": problem.Phi.shape[1]}
-        constant = [LinearCTD(step_size=step / largest, **options) for step in STEPS]
-        return [*constant, LinearCTD(**options), _WarmCTD(**options)]
+    def step_sizes(self) -> list[float | str]:
+        """What is compared: constant steps, and "auto"."""
+        Phi = scipy.sparse.csr_array(self.problem.Phi)
+        largest = float(Phi.multiply(Phi).sum(axis=1).max())
+        return [*(step / largest for step in STEPS), "auto"]
 
-    def errors(self, learner: CategoricalLearner, stops: Sequence[int], seed: int) -> list[float]:
+    def errors(
+        self, step_size: float | str, warm: bool, stops: list[int], seed: int
+    ) -> list[float]:
         """Return the error after each number of transitions; infinite from divergence on."""
-        problem, learner = self.problem, learner.clone()
-        Phi = np.arange(problem.process.n_states) if problem.is_tabular else problem.Phi
-        drawn = problem.process.sample(stops[-1], seed=seed, kind=KINDS[self.cell.kind])
+        process, gamma, d = self.problem.process, self.problem.gamma, self.problem.Phi.shape[1]
+        Phi = np.arange(process.n_states) if self.problem.is_tabular else self.problem.Phi
+        drawn = process.sample(stops[-1], seed=seed, kind=KINDS[self.cell.kind])
+
+        def transitions(begin: int, end: int) -> Transitions:
+            state, reward, after, terminated = (x[begin:end] for x in drawn)
+            return Transitions(Phi[state], reward, Phi[after], terminated)
+
+        learner = LinearCTD(grid=self.grid, gamma=gamma, step_size=step_size, n_features=d)
+        if warm:
+            pilot = CategoricalLSTD(grid=self.grid, gamma=gamma, n_features=d)
+            learner.start_from(pilot.fit(transitions(0, PILOT)).Theta_)
         found: list[float] = []
-        for begin, end in pairwise(sorted({0, WARM_UP, *range(0, stops[-1], _CHUNK), *stops})):
-            part = slice(begin, end)
-            phi, phi_next = Phi[drawn.state[part]], Phi[drawn.next_state[part]]
+        for begin, end in pairwise(sorted({*range(0, stops[-1], _CHUNK), *stops})):
             try:
-                learner.partial_fit(
-                    Transitions(phi, drawn.reward[part], phi_next, drawn.terminated[part])
-                )
+                learner.partial_fit(transitions(begin, end))
             except DivergenceError:
                 break
             if end in stops:
-                distance = cramer(
-                    learner.predict(Phi), self.fixed_point, weights=problem.process.stationary
-                )
-                found.append(float(distance))
+                reached = learner.predict(Phi)
+                found.append(float(cramer(reached, self.fixed_point, weights=process.stationary)))
         return found + [np.inf] * (len(stops) - len(found))
-
-
-@final
-class _WarmCTD(CategoricalLearner):
-    """Linear-CTD that starts from the batch solution of its first transitions."""
-
-    _rule: ClassVar[str] = "CTD"
-    _needs_warm_up: ClassVar[bool] = True
-
-    def _initial(self, waiting: list[Transitions], rows: int) -> FloatArray:
-        pilot = CategoricalLSTD(gamma=self.gamma, grid=self._grid_, n_features=rows)
-        for part in waiting:
-            pilot.partial_fit(part)
-        return pilot.Theta_
-
-    def _slowness(self) -> float:
-        return 1.0
-
-    def _curvature(self) -> float:
-        return self._step_factor()
-
-    def _distributions(self, scores: FloatArray) -> FloatArray:
-        return scores + uniform_cdf(scores.shape[1])

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["KINDS", "STEPS", "Bars", "Length", "Settings"]
+__all__ = ["KINDS", "PILOT", "STEPS", "Bars", "Length", "Settings"]
 
 #: Constant steps, times the largest ‖phi‖².
 STEPS = tuple(2.0**-j for j in range(9))
 #: How data come, and what a process calls it.
 KINDS = {"independent": "generative", "walk": "markov"}
+
+#: Transitions whose batch solution a warm start begins at.
+PILOT = 1000
 
 
 @dataclass(frozen=True)
