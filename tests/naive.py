@@ -343,7 +343,7 @@ def step_sizes(step_size, squared_norms, discounts, batch, *, curvature, slownes
         R = max(R, *squared_norms[part])
         # ‖phi‖² (1 − discount), averaged over the updates before, each the mean of its batch.
         rate = ended / t if t else 0.0
-        tau = (100 + 2 * d * R / rate) * slowness if rate else math.inf
+        tau = (100 + 3 * d * R / rate) * slowness if rate else math.inf
         alphas.append(start / (R * curvature) * (1 + t / tau) ** -0.75)
         pairs = zip(squared_norms[part], discounts[part], strict=True)
         ended += np.mean([norm * (1 - discount) for norm, discount in pairs])

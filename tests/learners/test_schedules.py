@@ -76,7 +76,7 @@ def test_automatic_steps_are_their_formula(batch, near, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 100)))
     norms, discounts = 1.0 + rng.random(n), rng.random(n)
     got, seen = automatic(norms, discounts, batch=batch, near=near)
-    rule = {"curvature": 0.5, "slowness": 2.0, "d": 3, "start": 0.25 if near else 0.75}
+    rule = {"curvature": 0.5, "slowness": 2.0, "d": 3, "start": 0.375 if near else 0.75}
     expected = naive.step_sizes(("auto",), norms, discounts, batch, **rule)
     np.testing.assert_allclose(got, np.repeat(expected, batch) / batch, rtol=1e-12)
     assert got.max() * batch <= stable_step(norms.min(), 0.5)  # what is shown to be stable
@@ -108,13 +108,13 @@ def test_automatic_steps_wait_for_a_first_end_where_nothing_is_discounted():
 
 @pytest.mark.parametrize("rule", cases.LEARNERS)
 def test_a_start_near_the_goal(rule, tmp_path):
-    """Parameters given to start from, steps a third as long; fit, files and errors know of it."""
+    """Parameters given to start from, steps half as long; fit, files and errors know of it."""
     t = cases.stream("dense", 200)
     data = cases.tuples(t)
     model = cases.make(rule, averaging="none")
     start = np.random.default_rng(0).normal(size=cases.initial(rule, data).shape)
     grid = None if rule == "td" else cases.GRID
-    expected = naive.learner_iterates(start, data, grid, rule, start=0.25)[-1]
+    expected = naive.learner_iterates(start, data, grid, rule, start=0.375)[-1]
     given = start[:, 0] if rule == "td" else start
     model.fit(t).start_from(given)
     for learn in (model.partial_fit, model.fit):  # which begins at the same place again

@@ -29,7 +29,7 @@ def random_case(number: int, seed: int) -> tuple[Problem, int]:
     >>> from lincat.tuning.cases import random_case
     >>> problem, intervals = random_case(4, seed=0)
     >>> problem.name, problem.gamma, problem.Phi.shape, intervals
-    ('line, dense', 0.95, (14, 6), 146)
+    ('line, dense', 0.95, (70, 11), 20)
     """
     rng = np.random.default_rng([seed, number])
     move = list(_PROCESSES)[number // 3 % len(_PROCESSES)]

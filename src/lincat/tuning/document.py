@@ -2,43 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from lincat._arguments import fail
+from lincat._typing import FloatArray
 from lincat.report.tables import as_markdown
 from lincat.tuning.run import Row
-from lincat.tuning.settings import KINDS, STEPS, Bars, Settings
+from lincat.tuning.settings import PILOT, STEPS, Bars, Settings
 
 __all__ = ["as_section", "holds", "with_section"]
 
 _BARS = Bars()
+_HEADINGS = {"transitions": "{:,} transitions", "gamma": "gamma {:g}"}
 _BEGIN = "<!-- From here to the end mark written by make tuning; do not edit. -->"
 _END = "<!-- End of what make tuning writes. -->"
+_Error = Callable[[Row], float | None]  # which error of a row is meant
+
+
+_TEXT = """\
+{cells} cells: {processes} random processes, independent transitions and walks, runs of {lengths}.
+Every number is the error that `"auto"` reaches over that of the best of {steps} constant steps,
+from 1/R down to 1/({finest:.0f} R), in the same cell with the same average: the ℓ2,mu distance to
+the exact fixed point, root mean square over the runs. *Cold* starts from the uniform distribution,
+as constant steps do; *warm* from the batch solution of the first {pilot:,} transitions
+(`start_from`). The bar, within {near:g}x in {share:.0%} of the cells and {worst:g}x in all,
+{holds}: cold {cold}, warm {warm}; {diverged}. No constant step does for all: {best:g}/R, the one
+that is within {near:g}x most often, is so in {alone}.
+
+{table}
+`make tuning` (`python -m lincat.tuning`) made this table, of processes that nothing was chosen on."""
 
 
 def as_section(rows: Sequence[Row], settings: Settings) -> str:
     """Return the section about these rows, as Markdown."""
-    auto, warm = (_ratios(rows, by) for by in (_auto, _warm))
-    verdict = "holds" if holds(rows) else "does not hold"
     best = max(range(len(STEPS)), key=lambda i: _near(_ratios(rows, _constant(i))))
-    alone = _ratios(rows, _constant(best))
-    lengths = ", ".join(f"{x.runs} of {x.transitions:,} transitions" for x in settings.lengths)
-    return f"""{len(rows)} cells: {settings.processes} random processes, independent transitions and
-walks, {len(settings.lengths)} lengths ({lengths}). Each number is the error of `"auto"` over that of
-the best of {len(STEPS)} constant steps (1/R down to 1/({1 / STEPS[-1]:.0f} R)) in the same cell, with
-the same average: the ℓ2,mu distance to the exact fixed point, root mean square over the runs.
-*Warm* starts from the batch solution of the first 1,000 transitions, the constant steps and *cold*
-from the uniform distribution. The bar, within {_BARS.near:g}x in {_BARS.share:.0%} of the cells and
-{_BARS.worst:g}x in all, {verdict}: cold {_near(auto):.1%} and {auto.max():.2f}x, warm
-{_near(warm):.1%} and {warm.max():.2f}x; {_diverged(rows)}. No constant step does for all: the best of
-them, {STEPS[best]:g}/R, is within {_BARS.near:g}x in {_near(alone):.0%}, and {_times(alone.max())} off
-at worst.
-
-{as_markdown([_line(name, [row for row in rows if test(row)]) for name, test in _groups(rows)])}
-`make tuning` (`python -m lincat.tuning`) made this table, on processes that no choice was made on."""
+    return _TEXT.format(
+        cells=len(rows),
+        processes=settings.processes,
+        lengths=" and ".join(f"{length.transitions:,}" for length in settings.lengths),
+        steps=len(STEPS),
+        finest=1.0 / STEPS[-1],
+        pilot=PILOT,
+        near=_BARS.near,
+        share=_BARS.share,
+        worst=_BARS.worst,
+        holds="holds" if holds(rows) else "does not hold",
+        cold=_figures(rows, _auto),
+        warm=_figures(rows, _warm),
+        diverged=_diverged(rows),
+        best=STEPS[best],
+        alone=_figures(rows, _constant(best)),
+        table=as_markdown([_line(name, group) for name, group in _groups(rows)]),
+    )
 
 
 def holds(rows: Sequence[Row]) -> bool:
@@ -67,20 +85,22 @@ def _warm(row: Row) -> float | None:
     return row.warm
 
 
-def _constant(number: int) -> Callable[[Row], float | None]:
+def _constant(number: int) -> _Error:
     return lambda row: row.constant[number]
 
 
-def _ratios(rows: Sequence[Row], by: Callable[[Row], float | None]) -> Any:
+def _ratios(rows: Sequence[Row], by: _Error) -> FloatArray:
     return np.array([row.ratio(by(row)) for row in rows])
 
 
-def _near(ratios: Any) -> float:
+def _near(ratios: FloatArray) -> float:
     return float((ratios <= _BARS.near).mean())
 
 
-def _times(ratio: float) -> str:
-    return f"{ratio:.0f}x" if np.isfinite(ratio) else "without bound"
+def _figures(rows: Sequence[Row], by: _Error) -> str:
+    ratios = _ratios(rows, by)
+    worst = f"{ratios.max():.1f}x" if np.isfinite(ratios.max()) else "diverging"
+    return f"{_near(ratios):.1%} and {worst} at worst"
 
 
 def _diverged(rows: Sequence[Row]) -> str:
@@ -88,22 +108,13 @@ def _diverged(rows: Sequence[Row]) -> str:
     return f"{count} of them diverged" if count else "none diverged"
 
 
-def _groups(rows: Sequence[Row]) -> list[tuple[str, Callable[[Row], bool]]]:
+def _groups(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
     """What the table has a line for: all cells, and parts of them."""
-    lengths = sorted({row.transitions for row in rows})
-    gammas = sorted({row.gamma for row in rows})
-    return [
-        ("all", lambda row: True),
-        *((kind, lambda row, kind=kind: row.kind == kind) for kind in KINDS),
-        *((f"{n:,} transitions", lambda row, n=n: row.transitions == n) for n in lengths),
-        *((name, lambda row, name=name: name == row.features) for name in _seen(rows, "features")),
-        *((name, lambda row, name=name: name == row.process) for name in _seen(rows, "process")),
-        *((f"gamma {gamma:g}", lambda row, gamma=gamma: row.gamma == gamma) for gamma in gammas),
-    ]
-
-
-def _seen(rows: Sequence[Row], name: str) -> list[str]:
-    return list(dict.fromkeys(getattr(row, name) for row in rows))
+    yield "all", list(rows)
+    for name in ("kind", "transitions", "features", "process", "gamma"):
+        for value in sorted({getattr(row, name) for row in rows}):
+            group = [row for row in rows if getattr(row, name) == value]
+            yield _HEADINGS.get(name, "{}").format(value), group
 
 
 def _line(name: str, rows: Sequence[Row]) -> dict[str, Any]:
@@ -114,5 +125,5 @@ def _line(name: str, rows: Sequence[Row]) -> dict[str, Any]:
         line[f"{start}: typical"] = f"{np.exp(np.log(ratios).mean()):.2f}"
         line[f"{start}: worst"] = f"{ratios.max():.2f}"
     steps = [row.best_step for row in rows]
-    line["best constant step, times R"] = f"{min(steps):g} to {max(steps):g}"
+    line["best constant steps"] = f"1/({1 / min(steps):g} R) to 1/({1 / max(steps):g} R)"
     return line

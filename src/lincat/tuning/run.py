@@ -32,7 +32,7 @@ from lincat.solvers.exact import solve_categorical
 from lincat.tuning.cases import random_case
 from lincat.tuning.settings import KINDS, PILOT, STEPS, Settings
 
-__all__ = ["Cell", "Row", "cells_of", "missing_from", "read_rows", "run", "run_cell"]
+__all__ = ["Cell", "Row", "cells_of", "fixed_point", "missing_from", "read_rows", "run", "run_cell"]
 
 _CHUNK = 50_000  # transitions handed over at once
 
@@ -169,6 +169,20 @@ def run_cell(cell: Cell) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+def fixed_point(problem: Problem, grid: Grid) -> ReturnDistribution:
+    """Return the exact fixed point, also where features depend on each other.
+
+    Tiles do, and some states are never seen: any basis of what the features span on those that are
+    has the same fixed point.
+    """
+    Phi = scipy.sparse.csr_array(problem.Phi).toarray()
+    weighted = np.sqrt(problem.process.stationary)[:, None] * Phi
+    _, sizes, directions = np.linalg.svd(weighted, full_matrices=False)
+    basis = Phi @ directions[sizes > 1e-9 * sizes[0]].T
+    Theta = solve_categorical(problem.process, basis, grid, problem.gamma)
+    return ReturnDistribution(cdf_from_theta(basis, Theta), grid)
+
+
 @dataclass(frozen=True)
 class _Study:
     """A process, its fixed point, and how transitions come."""
@@ -182,14 +196,7 @@ class _Study:
     def of(cls, cell: Cell) -> _Study:
         problem, intervals = random_case(cell.number, cell.settings.seed)
         grid = problem.grid(intervals)
-        # Tiles depend on each other, and some states are never seen: any basis of what the features
-        # span on those that are has the same fixed point.
-        Phi = scipy.sparse.csr_array(problem.Phi).toarray()
-        weighted = np.sqrt(problem.process.stationary)[:, None] * Phi
-        _, sizes, directions = np.linalg.svd(weighted, full_matrices=False)
-        basis = Phi @ directions[sizes > 1e-9 * sizes[0]].T
-        Theta = solve_categorical(problem.process, basis, grid, problem.gamma)
-        return cls(cell, problem, grid, ReturnDistribution(cdf_from_theta(basis, Theta), grid))
+        return cls(cell, problem, grid, fixed_point(problem, grid))
 
     def step_sizes(self) -> list[float | str]:
         """What is compared: constant steps, and "auto"."""
