@@ -359,14 +359,14 @@ def learner_iterates(
     curvature = {"pmf": np.linalg.norm(C @ C.T, 2), "softmax": 0.5}.get(rule, 1.0) * factor
     norms = [weight * phi @ phi for phi, _, _, _, weight in data]
     discounts = [discount for _, _, _, discount, _ in data]
-    slowness = K + 1 if rule == "softmax" else 1
+    slowness = {"pmf": np.linalg.norm(C @ C.T, 2) / (np.trace(C @ C.T) / K), "softmax": K + 1}
     alphas = step_sizes(
         step_size,
         norms,
         discounts,
         batch,
         curvature=curvature,
-        slowness=slowness,
+        slowness=slowness.get(rule, 1.0),
         d=len(Theta),
         start=start,
     )

@@ -95,10 +95,10 @@ def test_fixed_points_solve_the_projected_equation(number):
     np.testing.assert_allclose(error, 0.0, atol=1e-10)
 
 
-def test_forty_eight_cases_have_every_gamma_with_every_kind_of_features():
-    cases = [random_case(number, 0) for number in range(48)]
-    pairs = [(problem.gamma, problem.name.split(", ")[1]) for problem, _ in cases]
-    assert all(pairs.count(pair) == 2 for pair in pairs)
+def test_cases_have_every_gamma_with_every_kind_of_features():
+    cases = [random_case(number, 0) for number in range(24)]
+    pairs = {(problem.gamma, problem.name.split(", ")[1]) for problem, _ in cases}
+    assert len(pairs) == 24
     assert len({problem.name for problem, _ in cases}) == 9
     assert all(10 <= intervals <= 200 for _, intervals in cases)
     assert random_case(3, 1)[0].process.n_states != random_case(3, 0)[0].process.n_states
@@ -118,7 +118,7 @@ def test_bars_and_divergence():
     text = as_section([row] * 99 + [lost], Settings())
     assert "does not hold: cold 99.0% and diverging at worst" in text
     assert "1 of them diverged" in text
-    assert "1/(2 R)" in text
+    assert "1/(2R) to 1/(2R)" in text
 
 
 def test_a_page_without_marks_is_refused():

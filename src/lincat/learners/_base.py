@@ -97,7 +97,7 @@ class Learner(LearnsOne, Parametrised, ABC):
 
     @abstractmethod
     def _slowness(self) -> float:
-        """How much slower than that norm says the slowest error decays (see schedules.py)."""
+        """How much slower than that norm says an average error decays (see schedules.py)."""
 
     @abstractmethod
     def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:

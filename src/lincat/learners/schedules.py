@@ -30,8 +30,9 @@ own coordinates. This much is shown, for independent transitions. What follows w
 - *The decay* is there because a constant step leaves a bias of its own order where transitions
   follow each other, which averages keep. With a power in (1/2, 1) they are asymptotically as good
   as any (Polyak and Juditsky, 1992).
-- *s* is 1, but K + 1 for the softmax: c bounds its Jacobian, which is that much smaller where the
-  distribution is spread over all atoms.
+- *s* is how much slower than c says an average error decays: 1, but c over the mean eigenvalue of
+  C Cᵀ for SSGD-PMF, and K + 1 for the softmax: c bounds its Jacobian, which is that much smaller
+  where the distribution is spread over all atoms.
 """
 
 from __future__ import annotations

@@ -21,8 +21,8 @@ _Rng = np.random.Generator
 def random_case(number: int, seed: int) -> tuple[Problem, int]:
     """Return a problem, named by how it moves and its features, and a number of intervals.
 
-    Forty-eight in a row have every gamma with every kind of features twice, on processes that move
-    otherwise; their sizes are random.
+    Twenty-four in a row have every gamma with every kind of features, on processes that move in one
+    of three ways; their sizes are random.
 
     Examples
     --------

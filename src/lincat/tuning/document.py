@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import fail
+from lincat._text import listed
 from lincat._typing import FloatArray
 from lincat.report.tables import as_markdown
 from lincat.tuning.run import Row
@@ -25,15 +26,16 @@ _Error = Callable[[Row], float | None]  # which error of a row is meant
 _TEXT = """\
 {cells} cells: {processes} random processes, independent transitions and walks, runs of {lengths}.
 Every number is the error that `"auto"` reaches over that of the best of {steps} constant steps,
-from 1/R down to 1/({finest:.0f} R), in the same cell with the same average: the ℓ2,mu distance to
+from {coarsest} down to {finest}, in the same cell with the same average: the ℓ2,mu distance to
 the exact fixed point, root mean square over the runs. *Cold* starts from the uniform distribution,
 as constant steps do; *warm* from the batch solution of the first {pilot:,} transitions
 (`start_from`). The bar, within {near:g}x in {share:.0%} of the cells and {worst:g}x in all,
-{holds}: cold {cold}, warm {warm}; {diverged}. No constant step does for all: {best:g}/R, the one
-that is within {near:g}x most often, is so in {alone}.
+{holds}: cold {cold}, warm {warm}; {diverged}. No constant step does for all: {best}, the one that
+is within {near:g}x most often, is so in {alone}.
 
 {table}
-`make tuning` (`python -m lincat.tuning`) made this table, of processes that nothing was chosen on."""
+`make tuning` (`python -m lincat.tuning`) made this table, on processes that no choice was made
+on."""
 
 
 def as_section(rows: Sequence[Row], settings: Settings) -> str:
@@ -42,9 +44,10 @@ def as_section(rows: Sequence[Row], settings: Settings) -> str:
     return _TEXT.format(
         cells=len(rows),
         processes=settings.processes,
-        lengths=" and ".join(f"{length.transitions:,}" for length in settings.lengths),
+        lengths=listed([f"{length.transitions:,}" for length in settings.lengths], "and"),
         steps=len(STEPS),
-        finest=1.0 / STEPS[-1],
+        coarsest=_over_R(STEPS[0]),
+        finest=_over_R(STEPS[-1]),
         pilot=PILOT,
         near=_BARS.near,
         share=_BARS.share,
@@ -53,7 +56,7 @@ def as_section(rows: Sequence[Row], settings: Settings) -> str:
         cold=_figures(rows, _auto),
         warm=_figures(rows, _warm),
         diverged=_diverged(rows),
-        best=STEPS[best],
+        best=_over_R(STEPS[best]),
         alone=_figures(rows, _constant(best)),
         table=as_markdown([_line(name, group) for name, group in _groups(rows)]),
     )
@@ -103,6 +106,10 @@ def _figures(rows: Sequence[Row], by: _Error) -> str:
     return f"{_near(ratios):.1%} and {worst} at worst"
 
 
+def _over_R(step: float) -> str:
+    return "1/R" if step == 1.0 else f"1/({1.0 / step:.0f}R)"
+
+
 def _diverged(rows: Sequence[Row]) -> str:
     count = sum(row.auto is None or row.warm is None for row in rows)
     return f"{count} of them diverged" if count else "none diverged"
@@ -125,5 +132,5 @@ def _line(name: str, rows: Sequence[Row]) -> dict[str, Any]:
         line[f"{start}: typical"] = f"{np.exp(np.log(ratios).mean()):.2f}"
         line[f"{start}: worst"] = f"{ratios.max():.2f}"
     steps = [row.best_step for row in rows]
-    line["best constant steps"] = f"1/({1 / min(steps):g} R) to 1/({1 / max(steps):g} R)"
+    line["best constant steps"] = f"{_over_R(min(steps))} to {_over_R(max(steps))}"
     return line

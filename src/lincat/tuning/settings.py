@@ -38,6 +38,6 @@ class Settings:
 
     #: Draws the processes. The rule was chosen on those of 0; docs/learners.md is of 1.
     seed: int = 1
-    processes: int = 48
+    processes: int = 40
     #: With few runs, the best of nine steps is the best by luck.
-    lengths: tuple[Length, ...] = (Length(2_000, 16), Length(20_000, 8), Length(200_000, 4))
+    lengths: tuple[Length, ...] = (Length(2_000, 12), Length(20_000, 6), Length(200_000, 3))
