@@ -30,7 +30,7 @@ from lincat.learners.linear_ctd import LinearCTD
 from lincat.processes.problem import Problem
 from lincat.solvers.exact import solve_categorical
 from lincat.tuning.cases import random_case
-from lincat.tuning.settings import KINDS, PILOT, STEPS, Settings
+from lincat.tuning.settings import KINDS, PILOT, PILOT_RIDGE, STEPS, Settings
 
 __all__ = ["Cell", "Row", "cells_of", "fixed_point", "missing_from", "read_rows", "run", "run_cell"]
 
@@ -218,7 +218,7 @@ class _Study:
 
         learner = LinearCTD(grid=self.grid, gamma=gamma, step_size=step_size, n_features=d)
         if warm:
-            pilot = CategoricalLSTD(grid=self.grid, gamma=gamma, n_features=d)
+            pilot = CategoricalLSTD(grid=self.grid, gamma=gamma, n_features=d, ridge=PILOT_RIDGE)
             learner.start_from(pilot.fit(transitions(0, PILOT)).Theta_)
         found: list[float] = []
         for begin, end in pairwise(sorted({*range(0, stops[-1], _CHUNK), *stops})):
