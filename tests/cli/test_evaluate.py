@@ -163,7 +163,6 @@ def test_files_and_standard_input_of_every_format(here, form):
         with pa.ipc.new_stream(file, table.schema) as writer:
             writer.write_table(table)
     options = ["--column", "reward=cash", "--gamma", 0.5, "--validate", 0, "--json"]
-    options += ["--learner", "linear_ctd"]  # what auto is for standard input
     by_name = evaluate(file.name, *options, "--out", "by-name")
     assert by_name.code == 0, by_name.err
     assert json.loads(by_name.out)["transitions"] == rows - 1
@@ -181,9 +180,9 @@ def test_standard_input_of_a_real_pipe(here):
     assert ended.returncode == 0, ended.stderr
     assert "Report: runs/stdin/report.html" in ended.stdout
     run = lincat.read_run("runs/stdin")
-    assert run.answer.learner == "LinearCTD"
-    assert run.trusted is None
-    assert "Not checked. --validate N has the figures checked" in ended.stdout
+    assert run.answer.learner == "CategoricalLSTD"
+    assert run.trusted is True
+    assert "rows are held out, to check the figures." in ended.stdout
 
 
 # ------------------------------------------------------------------------------------- settings

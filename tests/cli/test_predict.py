@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lincat
+from lincat.inference.intervals import shown_interval
 from tests.cli.command import assert_one_line, lincat_here, lincat_process
 from tests.runs.logs import write_names, write_points
 
@@ -74,27 +75,59 @@ def test_every_format_in_and_out_holds_what_the_model_says(runs, tmp_path, form,
     assert (ended.code, ended.out) == (0, "")
     assert ended.err == f"Written: {out}, 3 states\n"
     rows = rows_of(out.read_bytes(), form)
-    distribution = lincat.read_run(runs / "points").predict(POINTS)
+    distribution = lincat.read_run(runs / "points").predict(POINTS, confidence=0.95)
     proper = distribution.proper()
-    expected = {
-        "obs_0": POINTS[:, 0],
-        "obs_1": POINTS[:, 1],
-        "mean": distribution.mean(),
-        "std": proper.std(),
-        "q0.25": proper.quantile(0.25),
-        "q0.5": proper.quantile(0.5),
-        "cvar0.1": proper.cvar(0.1),
-        "below0.5": proper.probability_below(0.5),
-        "negative_mass": distribution.negative_mass,
+    figures = {
+        "mean": (distribution.mean(), "mean", None),
+        "std": (proper.std(), "std", None),
+        "q0.25": (proper.quantile(0.25), "quantile", 0.25),
+        "q0.5": (proper.quantile(0.5), "quantile", 0.5),
+        "cvar0.1": (proper.cvar(0.1), "cvar", 0.1),
+        "below0.5": (proper.probability_below(0.5), "probability_below", 0.5),
     }
+    expected = {"obs_0": POINTS[:, 0], "obs_1": POINTS[:, 1]}
+    for name, (values, measure, argument) in figures.items():
+        low, high = shown_interval(distribution, measure, argument)
+        expected |= {name: values, f"{name}_low": low, f"{name}_high": high}
+    expected["negative_mass"] = distribution.negative_mass
     assert list(rows[0])[: len(expected)] == list(expected)
     for name, values in expected.items():
         np.testing.assert_array_equal([float(row[name]) for row in rows], values)
+    assert {float(row.pop("confidence")) for row in rows} == {0.95}
     masses = np.array([[float(x) for x in list(row.values())[len(expected) :]] for row in rows])
     np.testing.assert_array_equal(masses, proper.pmf)
     np.testing.assert_allclose(masses.sum(axis=1), 1.0)
     atoms = [float(name[2:-1]) for name in list(rows[0])[len(expected) :]]
     np.testing.assert_allclose(atoms, distribution.grid.atoms, atol=1e-9)
+
+
+def test_another_confidence_gives_other_intervals(runs):
+    wide, narrow = (
+        json.loads(predict(runs / "names", "--confidence", share, "--json").out)
+        for share in (0.99, 0.5)
+    )
+    for one, other in zip(wide, narrow, strict=True):
+        assert (one["confidence"], other["confidence"]) == (0.99, 0.5)
+        assert one["mean_low"] < other["mean_low"] < one["mean"] == other["mean"]
+
+
+def test_many_states_have_intervals_only_where_asked_for(runs, tmp_path):
+    (tmp_path / "states.csv").write_text("state\n" + "place 0\n" * 1001)
+    ended = predict(runs / "names", "--states", tmp_path / "states.csv", "--json")
+    assert "mean_low" not in json.loads(ended.out)[0]
+    assert ended.err == (
+        "No intervals of 1,001 states, as they take a while: --confidence gives them.\n"
+    )
+
+
+def test_a_run_without_intervals_says_why(tmp_path):
+    log = write_names(tmp_path / "log.csv", rows=2000)
+    options = ["--gamma", 0.8, "--learner", "linear_ctd", "--out", tmp_path / "run"]
+    assert lincat_here("evaluate", log, *options).code == 0
+    ended = predict(tmp_path / "run", "--json")
+    assert ended.err.startswith("No intervals: what is learned step by step")
+    assert "mean_low" not in json.loads(ended.out)[0]
+    assert_one_line(predict(tmp_path / "run", "--confidence", 0.9), "confidence: expected")
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])

@@ -153,6 +153,25 @@ def test_ctrl_c_while_standard_input_is_silent(here, times):
         stream.close()
 
 
+def test_ctrl_c_before_the_warm_up_of_a_stream_is_over(here):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lincat", "evaluate", "-", "--format", "csv", "--gamma", "0.5"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdin.write(b"state,reward\n" + b"a,1\nb,0\n" * 40_000)  # more than a pipe holds
+    process.stdin.flush()  # and then nothing
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    answer = lincat.read_run("runs/stdin").answer
+    assert answer.complete is False
+    assert answer.transitions > 10_000  # of what was read, all but what is held out
+    for stream in (process.stdin, process.stdout, process.stderr):
+        stream.close()
+
+
 def test_ctrl_c_with_quiet_and_json_is_one_object(here):
     arguments = ["frozen_lake", "--steps", 20_000, "--json", "--quiet"]
     process = begin_slowly(here / "stopped", *arguments)

@@ -191,6 +191,17 @@ def test_short_runs_are_told_by_their_autocorrelation():
     assert quick.autocorrelation() < 0.5 < slow.autocorrelation()
 
 
+def test_ahead_is_where_a_fading_drift_ends():
+    counts = np.arange(0, 97) * 100
+    end, rate = np.array([[0.3, 0.7]]), 0.997
+    path = end + rate ** np.arange(1, 9601)[:, None, None] * np.array([[0.5, -0.5]])
+    sums = np.concatenate([np.zeros((1, 1, 2)), np.cumsum(path, axis=0)])[counts]
+    state = {"counts": counts, "sums": sums, "length": 1, "begin": 0}
+    bars = lincat.BatchMeans.from_state(np.ones((1, 1)), state)
+    np.testing.assert_allclose(bars.mean() + bars.ahead(), end, atol=2e-4)
+    assert np.abs(bars.ahead()).max() > 0.01
+
+
 def test_what_never_moves_has_no_error():
     grid = lincat.Grid(0.0, 1.0, intervals=2)
     model = lincat.LinearCTD(grid=grid, gamma=0.5, step_size=0.5, averaging="full")
@@ -200,6 +211,7 @@ def test_what_never_moves_has_no_error():
     assert bars.autocorrelation() == 0.0
     low, high = bars.bands(simultaneous=True)
     np.testing.assert_allclose(low, high, atol=1e-15)
+    np.testing.assert_allclose(bars.ahead(), 0.0, atol=1e-15)
 
 
 def test_mistakes_are_named():

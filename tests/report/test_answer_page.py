@@ -44,15 +44,18 @@ def test_data_are_the_answer_itself():
     data = data_of(evaluation_page(signed))
     assert msgspec.convert(data["answers"], list[Answer]) == [signed]
     learned = samples.learned()
-    (shown,) = msgspec.convert(data_of(evaluation_page(learned))["answers"], list[Answer])
-    assert msgspec.structs.replace(shown, bands=learned.bands) == learned
-    np.testing.assert_allclose(shown.bands.low, np.clip(learned.bands.low, 0, 1), atol=1e-5)
+    assert msgspec.convert(data_of(evaluation_page(learned))["answers"], list[Answer]) == [learned]
+    solved = samples.solved()
+    (shown,) = msgspec.convert(data_of(evaluation_page(solved))["answers"], list[Answer])
+    assert msgspec.structs.replace(shown, bands=solved.bands) == solved
+    np.testing.assert_allclose(shown.bands.low, np.clip(solved.bands.low, 0, 1), atol=1e-5)
 
 
 def test_order_of_the_page():
     sample = msgspec.structs.replace(samples.learned(), warnings=(Caution("x", "Beware"),))
     html = evaluation_page(sample, command="lincat evaluate log.csv")
-    first, second, third = summary_text(sample).splitlines()
+    first, second, third, fourth = summary_text(sample).splitlines()
+    assert fourth.startswith("No intervals: ")
     places = [
         html.index(text)
         for text in (
@@ -60,6 +63,7 @@ def test_order_of_the_page():
             first,
             second.replace(" %", "\u00a0%"),
             third.split(":")[0],
+            fourth.split(";")[0],
             "Beware",
             'id="chips"',
             'id="level"',

@@ -50,7 +50,7 @@ def test_everything_is_drawn(visit, html):
     page, sample = visit(html), samples.learned()
     assert names_of(page.locator("#ridges .ridge")) == list(sample.state_names)
     assert page.locator("#cdf path.line").count() == len(sample.state_names)
-    assert page.locator("#cdf path.band").count() == len(sample.state_names)
+    assert page.locator("#cdf path.band").count() == 0  # of what is learned step by step
     assert page.locator("#curve-mean path.line").count() == len(sample.state_names)
     assert page.locator("#curve-cvar-0 path.line").count() == len(sample.state_names)
     assert page.locator("#pit rect.bar").count() == 20
@@ -62,6 +62,33 @@ def test_everything_is_drawn(visit, html):
     checks, *rest = page.locator("summary").all_inner_texts()
     assert checks.startswith("What was checked: ")
     assert rest == ["Configuration", "Versions"]
+
+
+def test_intervals_are_drawn_and_are_those_of_the_answer(visit):
+    sample = samples.solved()
+    page = visit(evaluation_page(sample, level=0.07))
+    n = page.locator("#ridges .ridge").count()
+    assert page.locator("#ridges .whisker").count() == 2 * n
+    assert page.locator("#cdf path.band").count() == n
+    names = names_of(page.locator("#ridges .ridge"))
+    chosen = [sample.state_names.index(name) for name in names]
+    asked = {
+        "mean": ("mean",),
+        "sd": ("std",),
+        "q05": ("quantile", 0.05),
+        "q50": ("quantile", 0.5),
+        "q95": ("quantile", 0.95),
+        "cvar": ("cvar", 0.07),
+        "below": ("probability_below", -1.0),
+    }
+    for key, question in asked.items():
+        cells = page.locator(f"#risk td[data-key={key}]")
+        ends = cells.evaluate_all("cells => cells.map(cell => cell.dataset.ends)")
+        found = np.array([[float(x) for x in one.split()] for one in ends]).T
+        expected = [end[chosen] for end in sample.interval(*question)]
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=2e-5)  # bands have 5 digits
+        assert cells.first.locator("small.interval").count() == 1
+    assert "±" in page.locator("#risk td[data-key=mean]").first.inner_text()
 
 
 def test_distributions_are_measured_as_python_measures_them(visit):
@@ -176,8 +203,9 @@ def test_keyboard_does_all_that_the_mouse_does(visit, html):
     assert list(table(page, "mean").values()) == means[::-1]
 
 
-def test_pointing_reads_off_the_chances(visit, html):
-    page, sample = visit(html), samples.learned()
+def test_pointing_reads_off_the_chances(visit):
+    sample = samples.solved()
+    page = visit(evaluation_page(sample))
     chart = page.locator("#cdf")
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()
@@ -193,8 +221,8 @@ def test_pointing_reads_off_the_chances(visit, html):
     assert not page.locator(".readout").is_visible()
 
 
-def test_pointing_at_a_ridge_brings_its_state_out_everywhere(visit, html):
-    page = visit(html)
+def test_pointing_at_a_ridge_brings_its_state_out_everywhere(visit):
+    page = visit(evaluation_page(samples.solved()))
     page.locator("#ridges .ridge[data-name='place 1'] .catch").hover()
     assert "Standard deviation" in page.locator(".readout").inner_text()
     assert page.locator("#risk tr.bright").get_attribute("data-name") == "place 1"

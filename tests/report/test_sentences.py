@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -106,8 +108,26 @@ def test_trust_names_what_it_was_checked_against():
     assert "too wide" in trust_sentence(checked(0.99), width=1.0)
     assert trust_sentence(None, width=1.0, confidence=0.9) == (
         "Not checked. --validate N has the figures checked against N returns. "
-        "Bands show sampling error at 90 %, not that of features or grid."
+        "± and bands are sampling error at 90 %, not that of features or grid."
     )
+
+
+def test_figures_have_their_margins():
+    dist = distribution(np.full(101, 1 / 101))
+    width = dist.grid.high - dist.grid.low
+    margins = {"mean": 0.05, "quantile": 0.02, "cvar": 0.0001, "probability_below": 0.01}
+
+    def interval(measure, argument):
+        value = dist.mean() if argument is None else getattr(dist, measure)(argument)
+        reach = margins[measure] * (1.0 if measure == "probability_below" else width)
+        return value - reach, value + reach
+
+    plain, found = summary_sentence(dist), summary_sentence(dist, interval=interval)
+    assert found.count("±") == 2  # CVaR is known to all digits that are shown
+    assert re.sub(" ± [0-9.]+(?=[, ])", "", found) == plain
+    middle = float(dist.mean()[0])
+    text = threshold_sentence(dist, middle, interval=interval)
+    assert re.search(r"is (49|50) % \(between (48|49) % and (50|51) %\)\.$", text)
 
 
 def verdict(trusted):

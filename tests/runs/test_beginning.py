@@ -23,8 +23,8 @@ def test_how_many_rows_are_looked_at():
         return pilot_rows(EvaluationConfig(**{"source": ["log.csv"], **options}))
 
     assert rows() == 100_000
-    assert rows(learner="linear_ctd") == rows(source=["-"]) == 10_000
-    assert rows(source=["-"], learner="lstd") == 100_000
+    assert rows(source=["-"]) == rows(source=["-"], learner="lstd") == 100_000
+    assert rows(learner="linear_ctd") == 10_000
     assert rows(warm_up=7) == rows(warm_up=7, learner="linear_ctd") == 7
 
 

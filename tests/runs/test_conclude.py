@@ -70,20 +70,40 @@ def test_a_run_without_anything_wrong_has_no_warnings(tmp_path):
 
 
 def test_bands_hold_the_distribution(tmp_path):
-    result = result_with(tmp_path, "uniform_coin", steps=30_000, learner="linear_ctd")
+    result = result_with(tmp_path, "uniform_coin", steps=30_000)
     low, high = np.array(result.bands.low), np.array(result.bands.high)
     cdf = np.array(result.cdf)
     assert low.shape == high.shape == cdf.shape
     assert (low <= cdf).all()
     assert (cdf <= high).all()
-    assert result.bands.confidence == 0.95
+    assert result.bands.confidence == result.intervals.confidence == 0.95
+    assert result.no_intervals == ""
+    for measure, argument in (("mean", None), ("std", None), ("cvar", 0.05), ("quantile", 0.5)):
+        low, high = result.interval(measure, argument)
+        assert (low < high).all()
+        assert np.isfinite(high - low).all()
 
 
 @pytest.mark.parametrize(
-    "options", [{"learner": "linear_ctd", "averaging": "none"}, {"learner": "softmax_ctd"}]
+    "options", [{"learner": "linear_ctd"}, {"learner": "softmax_ctd"}, {"steps": 3}]
 )
 def test_no_bands_where_there_are_none(tmp_path, options):
-    assert result_with(tmp_path, **options).bands is None
+    result = result_with(tmp_path, **options)
+    assert result.bands is None
+    assert result.intervals is None
+    assert result.no_intervals.startswith("No intervals: ")
+
+
+def test_data_that_depend_on_each_other_for_long_get_a_word(tmp_path):
+    # A regime of 2,000 rows that the one id cannot show.
+    rng = np.random.default_rng(0)
+    reward = np.repeat(rng.choice([-1.0, 1.0], size=10), 2000) + rng.normal(size=20_000)
+    text = "".join(f"a,{r:.3f}\n" for r in reward)
+    (tmp_path / "log.csv").write_text("state,reward\n" + text)
+    result = result_with(tmp_path / "run", str(tmp_path / "log.csv"), gamma=0.5, steps=None)
+    assert "dependent" in [caution.code for caution in result.warnings]
+    few = result_with(tmp_path / "few", str(tmp_path / "log.csv"), gamma=0.5, steps=800)
+    assert "short" in [caution.code for caution in few.warnings]
 
 
 def test_no_bands_after_a_handful_of_steps(tmp_path):

@@ -1,10 +1,12 @@
 """The loop: what it writes, and that a run which was killed and resumed is the same run."""
 
 import functools
+import io
 import json
 import math
 import os
 import threading
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -17,7 +19,7 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.run import read_run
 from lincat.runs.sources import open_source
-from lincat.runs.validation import held_out_rows
+from lincat.runs.validation import held_out_of_stream, held_out_rows
 from tests.runs.logs import (
     KilledError,
     finish,
@@ -183,6 +185,38 @@ def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, 
     assert one == other
     transitions = [row.transitions for row in folder.metrics()]
     assert transitions == sorted(set(transitions))
+
+
+@pytest.mark.parametrize("learner", ["auto", "linear_ctd"])
+def test_a_stream_that_is_piped_again_goes_on_to_the_bit(tmp_path, monkeypatch, learner):
+    in_small_batches(monkeypatch, rows=333)
+    text = Path(write_names(tmp_path / "log.csv")).read_bytes()
+    config = EvaluationConfig(
+        source=["-"], format="csv", gamma=0.8, warm_up=1000, intervals=20, learner=learner
+    )
+
+    def pipe():
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+
+    pipe()
+    whole = run_whole(tmp_path / "whole", config)
+    folder = RunFolder.create(tmp_path / "killed", config)
+    pipe()
+    with pytest.raises(KilledError):
+        run_until(folder, 2000)
+    pipe()
+    finish(folder)
+    assert learned(folder) == learned(whole)
+    assert folder.answer.validation == whole.answer.validation
+    held = held_out_of_stream(open_source_first(tmp_path, 1332), gamma=0.8)
+    assert whole.answer.transitions == 4000 - held
+    assert (whole.answer.learner == "CategoricalLSTD") == (learner == "auto")
+
+
+def open_source_first(tmp_path, rows):
+    """As many steps of the log as are looked at: batches of 333 until there are a thousand."""
+    source = open_source(EvaluationConfig(source=[str(tmp_path / "log.csv")], gamma=0.8)).source
+    return joined(list(source.batches()))[:rows]
 
 
 @pytest.mark.parametrize("learner", ["auto", "linear_ctd"])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lincat
-from lincat.data.steps import joined
+from lincat.data.steps import Steps, joined
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
@@ -123,4 +123,37 @@ def test_bars_where_they_can_be_had(folder, steps, make, options, has_bars):
 
 
 def test_the_next_row_is_never_now():
-    assert all(_after(done) > done for done in (0, 1, 1023, 1024, 10**6, 10**12))
+    for solves in (False, True):
+        assert all(_after(done, solves) > done for done in (0, 1, 1023, 1024, 10**6, 10**12))
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_a_live_stream_is_solved_with_every_doubling(folder, steps, monkeypatch, live):
+    monkeypatch.setattr("lincat.runs.recorder._FIRST_SOLVED", 1000)
+    features = lincat.Tabular(n_states=16).fit(steps.observation)
+    learner = lincat.CategoricalLSTD(gamma=0.95, n_features=16, intervals=20)
+    shown = choose_states(steps.observation, np.array([0]), n_states=3, seed=0)
+    model = Model(features, learner)
+    recorder = Recorder(folder, model, shown, live=live)
+    learn(model, recorder, steps[:5000], size=500)
+    recorder.record(1.0, last=True)
+    rows = folder.metrics()
+    assert [row.transitions for row in rows] == ([1000, 2000, 4000, 5000] if live else [])
+    if live:
+        assert rows[-1].mean == tuple(model.predict_shown(shown).mean())
+        assert recorder.files() == {}
+
+
+def test_running_figures_wait_until_there_is_an_answer(folder, monkeypatch):
+    monkeypatch.setattr("lincat.runs.recorder._FIRST_SOLVED", 100)
+    features = lincat.Tabular(n_states=2).fit(np.arange(2))
+    state, no = np.tile([0, 1], 100), np.zeros(200, dtype=bool)
+    walk = Steps(state, np.ones(200), 1 - state, no, no)
+    model = Model(features, lincat.CategoricalLSTD(gamma=1.0, n_features=2))
+    recorder = Recorder(
+        folder, model, choose_states(state, np.array([0]), n_states=2, seed=0), live=True
+    )
+    learn(model, recorder, walk, size=100)  # at gamma = 1, and no episode has ended
+    assert folder.metrics() == []
+    with pytest.raises(lincat.InvalidInputError):
+        model.predict_shown(recorder.shown)

@@ -45,6 +45,29 @@ def numbers(batches):
     return rows
 
 
+@given(streams(), st.integers(0, 20), st.integers(1, 20), st.integers(1, 4))
+def test_how_much_to_hold_out_may_depend_on_the_first_rows(stream, rows, first, share):
+    batches, n = stream
+    asked = []
+
+    def decide(steps):
+        asked.append(len(steps))
+        return len(steps) // share
+
+    held = HoldOut(decide, first=first)
+    passed = list(held.passing(batches))
+    assert len(asked) == (n > 0)
+    if n > 0:
+        assert asked[0] == n or asked[0] >= first
+    cut = max(n - held.rows, 0)
+    assert numbers(passed) == numbers(batches)[:cut]
+    # A stream that is continued holds out as many, and passes on the same.
+    again = HoldOut(held.rows)
+    after = cut // 2
+    rest = [joined(batches)[after:]] if n else []
+    assert numbers(again.passing(rest)) == numbers(batches)[after:cut]
+
+
 @given(streams(), st.integers(0, 20))
 def test_hold_out_keeps_exactly_the_last_rows(stream, rows):
     batches, n = stream

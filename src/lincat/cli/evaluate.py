@@ -114,8 +114,8 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 @click.option(
     "--learner",
     type=click.Choice(LEARNERS.offered),
-    help="auto is lstd, the batch solution, but linear_ctd, step by step, for standard input and "
-    "very many features.  [default: auto]",
+    help="auto is lstd, the batch solution, but linear_ctd, step by step, for very many "
+    "features.  [default: auto]",
 )
 @click.option("--low", type=float, help="First atom of the grid; by default where returns begin.")
 @click.option("--high", type=float, help="Last atom of the grid; by default where they end.")

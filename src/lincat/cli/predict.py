@@ -24,11 +24,15 @@ if TYPE_CHECKING:
 
     from lincat import ReturnDistribution
     from lincat._typing import FloatArray
+    from lincat.runs.run import Run
     from lincat.tables.columns import Columns
 
 __all__ = ["predict"]
 
 _PART = 2000  # states that are predicted at once
+_PART_WITH_ERRORS = 100  # likewise, whose errors take many times the memory
+_CONFIDENCE = 0.95
+_MOST_ASKED = 1000  # states that get intervals without being asked for: a thousand take seconds
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
 
@@ -50,6 +54,12 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 )
 @level_option("Of CVaR; the run's by default.")
 @threshold_option
+@click.option(
+    "--confidence",
+    type=SHARE,
+    help="Of the intervals beside each figure (mean_low, mean_high, ...); by default 0.95 for up "
+    "to 1,000 states of a run that has intervals.",
+)
 @click.option("--masses", is_flag=True, help="Also the probability of each atom of the grid.")
 @click.option(
     "--format",
@@ -69,6 +79,7 @@ def predict(
     quantiles: tuple[float, ...],
     level: float | None,
     threshold: float | None,
+    confidence: float | None,
     masses: bool,
     form: str | None,
     out: Path | None,
@@ -79,7 +90,8 @@ def predict(
     """Say what RUN, the folder of lincat evaluate, has learned of some states.
 
     The columns of --states are named as in the logs that were learned from. Where a distribution is
-    signed, everything but the mean is of the nearest proper distribution.
+    signed, everything but the mean is of the nearest proper distribution. Intervals are for
+    sampling error: they hold what ever more such data would lead to.
 
     \b
     Examples:
@@ -100,7 +112,9 @@ def predict(
     ending = "" if out is None else out.suffix.lower()
     form = "json" if as_json else form or _FORMATS.get(ending, "csv")
     if states is None:
-        parts: Iterable[ReturnDistribution] = [found.model.predict_shown(found.shown)]
+        confidence = _chosen_confidence(confidence, found, len(found.names), quiet)
+        shown = found.model.predict_shown(found.shown, confidence=confidence)
+        parts: Iterable[ReturnDistribution] = [shown]
         rows: list[dict[str, Any]] = [{"state": name} for name in found.names]
     else:
         # As learned from: a file of whole numbers may hold points.
@@ -111,9 +125,10 @@ def predict(
         rows = _observation_rows(observations, names)
         # Each part has a grid of its own, where returns are learned about a potential; masses need
         # a common one.
-        size = len(rows) if masses else _PART
+        confidence = _chosen_confidence(confidence, found, len(rows), quiet)
+        size = len(rows) if masses else _PART if confidence is None else _PART_WITH_ERRORS
         parts = (
-            found.predict(observations[i : i + size])
+            found.predict(observations[i : i + size], confidence=confidence)
             for i in range(0, max(len(rows), 1), size or 1)
         )
     level = config.level if level is None else level
@@ -122,7 +137,10 @@ def predict(
     for i, row in enumerate(rows):
         for name in columns.keys() & row.keys():  # an observation may be called "mean"
             row[f"observed {name}"] = row.pop(name)
-        row.update({name: float(values[i]) for name, values in columns.items()})
+        for name, values in columns.items():
+            row[name] = float(values[i]) if np.isfinite(values[i]) else None
+        if confidence is not None:
+            row["confidence"] = confidence
     content = _encode(rows, form)
     if out is None:
         click.echo(content, nl=False)
@@ -130,6 +148,19 @@ def predict(
     write_atomically(check_place(out), content)
     if not quiet:
         click.echo(f"Written: {out}, {len(rows)} states", err=True)
+
+
+def _chosen_confidence(given: float | None, run: Run, states: int, quiet: bool) -> float | None:
+    """The confidence that was given, or 0.95 where that costs little; why there is none."""
+    if given is not None:
+        return given
+    reason = run.answer.no_intervals
+    if not reason and states <= _MOST_ASKED:
+        return _CONFIDENCE
+    if not quiet:
+        many = f"No intervals of {states:,} states, as they take a while: --confidence gives them."
+        click.echo(reason or many, err=True)
+    return None
 
 
 def _read(states: Path, columns: Columns, names: list[str]) -> Any:
@@ -153,12 +184,25 @@ def _columns(
     threshold: float | None,
     masses: bool,
 ) -> dict[str, FloatArray]:
+    from lincat.inference.intervals import shown_interval
+    from lincat.report.tables import HIGH, LOW
+
     proper = distribution.proper()
-    columns = {"mean": distribution.mean(), "std": proper.std()}
-    columns |= {f"q{q:g}": proper.quantile(q) for q in quantiles}
-    columns[f"cvar{level:g}"] = proper.cvar(level)
+    figures: list[tuple[str, FloatArray, str, float | None]] = [
+        ("mean", distribution.mean(), "mean", None),
+        ("std", proper.std(), "std", None),
+        *((f"q{q:g}", proper.quantile(q), "quantile", q) for q in quantiles),
+        (f"cvar{level:g}", proper.cvar(level), "cvar", level),
+    ]
     if threshold is not None:
-        columns[f"below{threshold:g}"] = proper.probability_below(threshold)
+        below = proper.probability_below(threshold)
+        figures.append((f"below{threshold:g}", below, "probability_below", threshold))
+    columns = {}
+    for name, values, measure, argument in figures:
+        columns[name] = values
+        if distribution.uncertainty is not None:
+            ends = shown_interval(distribution, measure, argument)
+            columns[name + LOW], columns[name + HIGH] = ends
     columns["negative_mass"] = distribution.negative_mass
     if masses:
         pmf = proper.pmf

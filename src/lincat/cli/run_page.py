@@ -28,6 +28,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
     checks: tuple[Check, ...]
     summary: list[str]
+    #: Of the intervals in ``states``: columns such as mean_low and mean_high; None without them.
+    confidence: float | None
     states: list[Row]
     validation: list[Row] | None
     warnings: list[str]
@@ -50,12 +52,14 @@ def summary_of(
         verdict=run.verdict,
         checks=answer.verdict.checks,
         summary=summary_text(answer, level=level, threshold=threshold).splitlines(),
+        confidence=None if answer.intervals is None else answer.intervals.confidence,
         states=summary_rows(
             answer.returns,
             answer.state_names,
             level=answer.level if level is None else level,
             threshold=answer.threshold if threshold is None else threshold,
             lost=lost_mass(answer),
+            interval=None if answer.intervals is None else answer.interval,
         ),
         validation=None if answer.validation is None else [*answer.validation.rows()],
         warnings=[caution.text for caution in cautions(answer)],

@@ -161,7 +161,7 @@ class ReturnDistribution:
         measure = risk.interpolated_quantile if interpolate else risk.quantile
         return self._map(measure, check_levels(q, "q", zero=False))
 
-    def interval(self, measure: str, argument: float | None = None) -> Interval:
+    def interval(self, measure: str, argument: ArrayLike | None = None) -> Interval:
         """Return (low, high), each of shape (n,), between which a figure lies.
 
         They hold the fixed point that more and more such data would lead to, at the confidence
@@ -172,8 +172,8 @@ class ReturnDistribution:
         measure : str
             "mean", "variance", "std"; or, with an argument, "quantile", "cvar",
             "probability_below", "entropic". Quantiles and probabilities are interpolated.
-        argument : float, optional
-            The level, the threshold, or the aversion.
+        argument : float or list of m floats, optional
+            The level, the threshold, or the aversion; with a list, ends are of shape (n, m).
 
         Examples
         --------

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, logit, stdtrit
 
-from lincat._arguments import check_choice, check_levels, check_number, fail
-from lincat._typing import BoolArray, FloatArray
+from lincat._arguments import check_array, check_choice, check_levels, check_number, fail
+from lincat._typing import ArrayLike, BoolArray, FloatArray
 from lincat.core import risk
 from lincat.core.grid import Grid
 from lincat.core.representation import pmf_from_cdf
@@ -31,7 +31,13 @@ __all__ = ["MEASURES", "Interval", "Uncertainty", "band", "interval"]
 
 Interval = tuple[FloatArray, FloatArray]
 
-_WITH_ARGUMENT = ("quantile", "cvar", "probability_below", "entropic")
+#: Measures that take an argument, and what it is called.
+_WITH_ARGUMENT = {
+    "quantile": "level",
+    "cvar": "level",
+    "probability_below": "threshold",
+    "entropic": "aversion",
+}
 #: What an interval can be asked for.
 MEASURES = ("mean", "variance", "std", *_WITH_ARGUMENT)
 
@@ -90,29 +96,47 @@ class Uncertainty:
 
 
 def interval(
-    cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, measure: str, argument: float | None
+    cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, measure: str, argument: ArrayLike | None
 ) -> Interval:
-    """Return the intervals of a measure of n distributions (n, K): (low, high), each (n,)."""
+    """Return the intervals of a measure of n distributions (n, K): (low, high), each (n,).
+
+    With a list of m arguments each is (n, m).
+    """
     check_choice(measure, "measure", MEASURES)
     if measure not in _WITH_ARGUMENT:
         if argument is not None:
             raise fail("argument", f"none for {measure!r}", argument)
-        low, high = _moment_interval(cdf, grid, uncertainty, measure)
+        ends = _moment_interval(cdf, grid, uncertainty, measure)
     elif argument is None:
         raise fail("argument", f"a number for {measure!r}", "none")
-    elif measure == "probability_below":
-        low, high = _below(cdf, grid, uncertainty, check_number(argument, "threshold"))
-    elif measure == "entropic":
-        low, high = _entropic(cdf, grid, uncertainty, check_number(argument, "aversion"))
     else:
-        level = float(check_levels(check_number(argument, "level"), "level", zero=False))
-        low, high = _by_draws(uncertainty, cdf, _kinked(measure, cdf, grid, level))
+        arguments = check_array(argument, _WITH_ARGUMENT[measure])
+        if arguments.ndim > 1:
+            raise fail("argument", "a number or a list of numbers", f"shape {arguments.shape}")
+        ends = _argued_interval(cdf, grid, uncertainty, measure, np.atleast_1d(arguments))
+        if arguments.ndim == 0:
+            ends = ends[0][:, 0], ends[1][:, 0]
+    low, high = ends
     least, most = _extremes(measure)
-    unknown = uncertainty.unknown
+    unknown = uncertainty.unknown if low.ndim == 1 else uncertainty.unknown[:, None]
     return (
         np.where(unknown, least, np.maximum(low, least)),
         np.where(unknown, most, np.minimum(high, most)),
     )
+
+
+def _argued_interval(
+    cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, measure: str, arguments: FloatArray
+) -> Interval:
+    """The ends, (n, m) each, of a measure that takes one of m arguments."""
+    if measure in ("quantile", "cvar"):
+        levels = check_levels(arguments, "level", zero=False)
+        return _by_draws(uncertainty, cdf, _kinked(measure, cdf, grid, levels), len(levels))
+    one = _below if measure == "probability_below" else _entropic
+    ends = [one(cdf, grid, uncertainty, float(x)) for x in arguments]
+    shape = (len(ends), len(cdf))
+    low, high = (np.array([end[side] for end in ends]).reshape(shape).T for side in (0, 1))
+    return low, high
 
 
 def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> Interval:
@@ -200,29 +224,31 @@ def _entropic(cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, aversion: f
 
 
 def _kinked(
-    measure: str, cdf: FloatArray, grid: Grid, level: float
+    measure: str, cdf: FloatArray, grid: Grid, levels: FloatArray
 ) -> Callable[[FloatArray, int], FloatArray]:
-    """Return the measure of CDFs (m, K) that are variants of that of state i."""
-    levels = np.array([level])
+    """Return the measure, at each level, of CDFs (draws, K) that are variants of state i's."""
     if measure == "cvar":
-        return lambda variants, i: risk.expected_shortfall(variants, grid, levels)[:, 0]
+        return lambda variants, i: risk.expected_shortfall(variants, grid, levels)
     share = risk.spread_share(cdf)
 
     def quantile(variants: FloatArray, i: int) -> FloatArray:
-        return risk.interpolated_quantile(variants, grid, levels, share=share[i : i + 1])[:, 0]
+        return risk.interpolated_quantile(variants, grid, levels, share=share[i : i + 1])
 
     return quantile
 
 
 def _by_draws(
-    uncertainty: Uncertainty, cdf: FloatArray, measure: Callable[[FloatArray, int], FloatArray]
+    uncertainty: Uncertainty,
+    cdf: FloatArray,
+    measure: Callable[[FloatArray, int], FloatArray],
+    m: int,
 ) -> Interval:
     coefficients = uncertainty.coefficients()
-    centre, margin = np.empty(len(cdf)), np.empty(len(cdf))
+    centre, margin = np.empty((len(cdf), m)), np.empty((len(cdf), m))
     for i, row in enumerate(cdf):
         centre[i] = measure(row[None], i)[0]
         moved = measure(row + coefficients @ uncertainty.directions[:, i], i) - centre[i]
-        margin[i] = np.quantile(np.abs(moved), uncertainty.confidence)
+        margin[i] = np.quantile(np.abs(moved), uncertainty.confidence, axis=0)
     return centre - margin, centre + margin
 
 

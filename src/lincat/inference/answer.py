@@ -11,8 +11,10 @@ from typing import Final, Literal, Self
 import msgspec
 
 from lincat._arguments import InvalidInputError, check_array, check_levels, check_number, fail
+from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
+from lincat.inference.intervals import Bands, Intervals, interval_of
 
 __all__ = [
     "Answer",
@@ -196,20 +198,6 @@ def coverage_name(level: float) -> str:
     return f"coverage_{100.0 * level:.10g}"
 
 
-class Bands(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Confidence bands around the CDFs of an answer.
-
-    Attributes
-    ----------
-    confidence : float
-    low, high : n tuples of K floats
-    """
-
-    confidence: float
-    low: tuple[Numbers, ...]
-    high: tuple[Numbers, ...]
-
-
 class Curves(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How figures moved while a run learned: columns of m numbers, one for each row of the record.
 
@@ -324,6 +312,10 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     cdf : n tuples of K floats
         As learned, so possibly of signed distributions.
     bands : Bands or None
+    intervals : Intervals or None
+        Of mean, standard deviation, quantiles and CVaR; with bands.
+    no_intervals : str
+        Why there are none, as a sentence.
     level : float
         Of quantiles and CVaR, where no other is asked for.
     threshold : float or None
@@ -364,6 +356,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     seconds: float = 0.0
     complete: bool = True
     bands: Bands | None = None
+    intervals: Intervals | None = None
+    no_intervals: str = ""
     level: float = 0.05
     threshold: float | None = None
     curves: Curves | None = None
@@ -383,6 +377,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         if self.bands is not None:
             check_array(self.bands.low, "bands.low", shape=(n, K))
             check_array(self.bands.high, "bands.high", shape=(n, K))
+        if self.intervals is not None and len(self.intervals.states) != n:
+            raise fail("intervals.states", f"{n} states", len(self.intervals.states))
         check_levels(self.level, "level", zero=False)
         if self.threshold is not None:
             check_number(self.threshold, "threshold")
@@ -391,6 +387,17 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     def returns(self) -> ReturnDistribution:
         """The distribution of the return from each state."""
         return ReturnDistribution(self.cdf, self.grid)
+
+    def interval(
+        self, measure: str, argument: float | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return (low, high), each (n,), between which a figure lies; NaN where that is not known.
+
+        Measures are "mean", "std", and with an argument "quantile", "cvar" and
+        "probability_below". They hold the figure itself, as tables have it; quantiles are known
+        at the levels of ``intervals`` only.
+        """
+        return interval_of(self.returns, self.intervals, self.bands, measure, argument)
 
     def to_json(self) -> str:
         """Return everything as JSON text; :meth:`from_json` reads it back."""

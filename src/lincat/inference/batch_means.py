@@ -16,6 +16,7 @@ Student's distribution with 4 degrees of freedom (Lazarus, Lewis, Stock and Wats
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -177,6 +178,24 @@ class BatchMeans:
         if total <= 1e-24 * deviation.size:  # nothing moved but the last digits
             return 0.0
         return float((deviation[1:] * deviation[:-1]).sum()) / total
+
+    def ahead(self) -> FloatArray:
+        """Return how far the mean CDFs are still going to move, by how they moved, shape (n, K).
+
+        With means x_1, x_2, x_3 over thirds of the window and r = ‖x_3 − x_2‖/‖x_2 − x_1‖, a drift
+        that fades like a power of r ends at x_3 + (x_3 − x_2) r/(1 − r). It is of the size of noise
+        where nothing drifts, and r counts as at most 0.9: then it is the least that is ahead.
+        """
+        counts, sums = self._window()
+        cuts = np.searchsorted(counts, counts[0] + (counts[-1] - counts[0]) * np.array([1, 2]) / 3)
+        parts = [0, *cuts.tolist(), len(counts) - 1]
+        first, second, third = (
+            (sums[b] - sums[a]) / (counts[b] - counts[a]) for a, b in pairwise(parts)
+        )
+        before = float(np.linalg.norm(second - first))
+        step = third - second
+        fading = min(float(np.linalg.norm(step)) / before, 0.9) if before > 0.0 else 0.0
+        return np.asarray(third + step * fading / (1.0 - fading) - self.mean())
 
     def bands(
         self,

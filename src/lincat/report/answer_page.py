@@ -105,7 +105,14 @@ def evaluation_page(
         data,
         warnings=[caution.text for caution in cautions(answer)],
         picker=controls("States", total=n, shown=len(shown.state_names)),
-        static=html_table(summary_rows(shown.returns, shown.state_names, level=level)),
+        static=html_table(
+            summary_rows(
+                shown.returns,
+                shown.state_names,
+                level=level,
+                interval=None if shown.intervals is None else shown.interval,
+            )
+        ),
         checks=checks_table(answer),
         configuration=configuration(answer.config, command, answer.versions),
     )
@@ -310,13 +317,14 @@ def _sentences(answer: Answer, level: float, threshold: float | None) -> list[st
     if verdict.trusted is False:
         sentences = [verdict.sentence]
     else:
-        sentences = [summary_sentence(dist, name, level=level)]
+        sentences = [summary_sentence(dist, name, level=level, interval=answer.interval)]
         if threshold is not None:
-            sentences.append(threshold_sentence(dist, threshold, name, lost=lost_mass(answer)))
+            lost, ends = lost_mass(answer), answer.interval
+            sentences.append(threshold_sentence(dist, threshold, name, lost=lost, interval=ends))
     width = answer.grid.high - answer.grid.low
     confidence = None if answer.bands is None else answer.bands.confidence
     trust = trust_sentence(answer.validation, verdict, width=width, confidence=confidence)
-    return [*sentences, trust]
+    return [*sentences, *filter(None, [trust, answer.no_intervals])]
 
 
 def _facts(answer: Answer) -> list[tuple[str, str, str]]:
@@ -360,6 +368,10 @@ def _shown(answer: Answer, states: Sequence[int]) -> Answer:
     if bands is not None:
         low, high = (_drawn_band(np.array(band)[states]) for band in (bands.low, bands.high))
         bands = Bands(confidence=bands.confidence, low=low, high=high)
+    intervals = answer.intervals
+    if intervals is not None:
+        kept_intervals = tuple(intervals.states[i] for i in states)
+        intervals = msgspec.structs.replace(intervals, states=kept_intervals)
     if curves is not None:
         kept = [i for i, name in enumerate(curves.state_names) if name in names]
         curves = msgspec.structs.replace(
@@ -373,6 +385,7 @@ def _shown(answer: Answer, states: Sequence[int]) -> Answer:
         state_names=tuple(names),
         cdf=tuple(answer.cdf[i] for i in states),
         bands=bands,
+        intervals=intervals,
         curves=curves,
     )
 

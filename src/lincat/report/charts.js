@@ -34,7 +34,7 @@ function tailEnd(distribution, level) {
   return distribution.high;
 }
 
-function drawRidges(host, chosen, {range, level, threshold, read}) {
+function drawRidges(host, chosen, {range, level, threshold, read, whiskers}) {
   const width = Math.max(host.clientWidth, 240), narrow = width < 620;
   const longest = Math.max(...chosen.map(({name}) => name.length), 0);
   const left = narrow ? 8 : Math.min(170, 26 + 7.2 * longest);
@@ -47,14 +47,14 @@ function drawRidges(host, chosen, {range, level, threshold, read}) {
   });
   chosen.forEach((item, place) => {
     const base = top + row * (place + 1) - 2;
-    plot.root.append(ridge(plot, item, {base, rise, range, level, narrow, row, read}));
+    plot.root.append(ridge(plot, item, {base, rise, range, level, narrow, row, read, whiskers: whiskers(item)}));
   });
   if (threshold !== null && threshold > range[0] && threshold < range[1]) {
     plot.root.append(svg("line", {class: "threshold", x1: plot.x(threshold), x2: plot.x(threshold), y1: 4, y2: plot.bottom}));
   }
 }
 
-function ridge(plot, {i, name, distribution}, {base, rise, range, level, narrow, row, read}) {
+function ridge(plot, {i, name, distribution}, {base, rise, range, level, narrow, row, read, whiskers}) {
   const group = svg("g", {class: `ridge ${marks(i)}`, "data-series": i, "data-name": name});
   const sharp = needles(distribution), heights = profile(distribution, sharp);
   const inside = (x) => Math.min(Math.max(plot.x(x), plot.left), plot.right);
@@ -85,6 +85,7 @@ function ridge(plot, {i, name, distribution}, {base, rise, range, level, narrow,
       : svg("line", {class: kind, x1: plot.x(x), x2: plot.x(x), y1: base, y2: y});
   };
   group.append(...[marker("cvar", cvar(distribution, level), 14), marker("mean", distribution.mean, 14)].filter(Boolean));
+  for (const [low, high] of whiskers) group.append(svg("line", {class: "whisker", x1: inside(low), x2: inside(high), y1: base, y2: base}));
   const most = narrow ? 44 : 22, short = name.length > most ? name.slice(0, most - 1) + "…" : name;
   group.append(narrow
     ? svg("text", {class: "ridge-name", x: plot.left, y: base - row + 18}, short)

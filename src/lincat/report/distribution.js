@@ -75,9 +75,21 @@ function cdfAt(distribution, x) {
   return k < 0 ? 0 : distribution.F[k];
 }
 
+// The index of the last atom < x; -1 below the grid.
+function indexBelow(distribution, x) {
+  const index = Math.ceil((x - distribution.low) / distribution.spacing - ATOM_TOLERANCE) - 1;
+  return Math.min(Math.max(index, -1), distribution.K);
+}
+
 // P(G < threshold)
 function probabilityBelow(distribution, threshold) {
-  const index = Math.ceil((threshold - distribution.low) / distribution.spacing - ATOM_TOLERANCE) - 1;
-  const k = Math.min(Math.max(index, -1), distribution.K);
+  const k = indexBelow(distribution, threshold);
   return k < 0 ? 0 : distribution.F[k];
+}
+
+// What lies between known points, on straight lines; null outside.
+function interpolated(xs, ys, x) {
+  if (!(x >= xs[0] && x <= xs[xs.length - 1])) return null;
+  const k = Math.max(xs.findIndex((one) => one >= x), 1);
+  return ys[k - 1] + ((x - xs[k - 1]) / (xs[k] - xs[k - 1])) * (ys[k] - ys[k - 1]);
 }

@@ -28,11 +28,12 @@ const app = {
   order: {key: null, down: false},
 };
 const show = (x) => showNumber(x, data.range);
+const QUANTILES = {q05: 0.05, q50: 0.5, q95: 0.95};
 
 function items(facet = app.facet) {
   return series.map(({name, note}, i) => {
-    const {answer: {bands}, state} = placed(facet, i);
-    return {i, name, note, distribution: distributions[facet][i], bands: bands && {low: bands.low[state], high: bands.high[state]}};
+    const {answer, state} = placed(facet, i), {bands} = answer;
+    return {i, name, note, answer, state, distribution: distributions[facet][i], bands: bands && {low: bands.low[state], high: bands.high[state]}};
   }).filter(({i}) => app.chosen.has(i));
 }
 
@@ -40,14 +41,37 @@ function items(facet = app.facet) {
 
 const unknown = ({lost, low, high}, threshold) => lost && !(low < threshold && threshold <= high);
 
+// The ends of a figure's interval (inference/intervals.py has the same rules); null where it is not known.
+function ends({answer: {intervals}, state, bands, distribution}, key, value) {
+  const found = intervals && intervals.states[state];
+  if (!found || value === null) return null;
+  if (key === "mean") return found.mean;
+  if (key === "sd") return found.std;
+  if (key in QUANTILES) return found.quantile[intervals.levels.indexOf(QUANTILES[key])] || null;
+  if (key === "cvar") {
+    const margin = interpolated(intervals.levels, found.cvar.map(([low, high]) => (high - low) / 2), app.level);
+    return margin === null ? null : [value - margin, value + margin];
+  }
+  const k = indexBelow(distribution, app.threshold);
+  return k < 0 || k >= distribution.K ? [value, value] : [Math.min(bands.low[k], value), Math.max(bands.high[k], value)];
+}
+
+// "± 0.3", or "0.1 – 0.4" where an interval leans to a side; nothing where the digits show no error.
+function showEnds(found, value, text) {
+  if (!found || !(found[0] < found[1])) return "";
+  const [low, high] = found, margin = text((high - low) / 2);
+  if (text !== showShare && Math.abs(low + high - 2 * value) <= 0.05 * (high - low)) return /[1-9]/.test(margin) ? `±\u00a0${margin}` : "";
+  return text(low) === text(high) ? "" : `${text(low)} – ${text(high)}`;
+}
+
 function columns() {
   const level = showLevel(app.level), threshold = app.threshold;
   return [
     ["mean", "Mean", (distribution) => distribution.mean, show],
     ["sd", "Standard deviation", std, show],
-    ["q05", "5 % quantile", (distribution) => quantile(distribution, 0.05), show],
-    ["q50", "Median", (distribution) => quantile(distribution, 0.5), show],
-    ["q95", "95 % quantile", (distribution) => quantile(distribution, 0.95), show],
+    ["q05", "5 % quantile", (distribution) => quantile(distribution, QUANTILES.q05), show],
+    ["q50", "Median", (distribution) => quantile(distribution, QUANTILES.q50), show],
+    ["q95", "95 % quantile", (distribution) => quantile(distribution, QUANTILES.q95), show],
     ["cvar", `Mean of the worst\u00a0${level}`, (distribution) => cvar(distribution, app.level), show],
     ["below", threshold === null ? "Chance below …" : `Chance below\u00a0${showGiven(threshold)}`,
       (distribution) => (threshold === null || unknown(distribution, threshold) ? null : probabilityBelow(distribution, threshold)), showShare],
@@ -73,7 +97,11 @@ function renderTable() {
       "data-series": row.i, "data-name": row.name, class: several && by === null && at && rows[at - 1].facet !== row.facet ? "apart" : null},
       several ? tag("td", {}, facets[row.facet]) : null,
       tag("th", {scope: "row"}, tag("span", {class: "name"}, swatch(row.i), row.name, row.note ? tag("small", {}, row.note) : null)),
-      parts.map(([key, , , text]) => tag("td", {class: "number", "data-key": key, "data-value": row.values[key] === null ? "" : String(row.values[key])}, text(row.values[key])))))));
+      parts.map(([key, , , text]) => {
+        const value = row.values[key], found = ends(row, key, value), between = showEnds(found, value, text);
+        return tag("td", {class: "number", "data-key": key, "data-value": value === null ? "" : String(value), "data-ends": found ? found.join(" ") : null},
+          text(value), between ? tag("small", {class: "interval"}, between) : null);
+      })))));
   if (!rows.length) byId("risk").replaceChildren(tag("tbody", {}, tag("tr", {}, tag("td", {class: "empty"}, nothing()))));
 }
 
@@ -85,10 +113,13 @@ function renderDistributions() {
   const chosen = items();
   for (const id of ["ridges", "cdf"]) if (!chosen.length) byId(id).replaceChildren(tag("p", {class: "empty"}, nothing()));
   if (!chosen.length) return;
-  const read = (i) => columns().map(([, name, measure, text]) => ({name, value: text(measure(distributions[app.facet][i]))}))
-    .concat(series[i].note ? [{name: series[i].note, value: ""}] : []);
+  const read = (i) => columns().map(([key, name, measure, text]) => {
+    const item = chosen.find((one) => one.i === i), value = measure(item.distribution);
+    return {name, value: [text(value), showEnds(ends(item, key, value), value, text)].filter(Boolean).join(" ")};
+  }).concat(series[i].note ? [{name: series[i].note, value: ""}] : []);
   const {range} = data, {level, threshold} = app;
-  drawRidges(byId("ridges"), chosen, {range, level, threshold, read});
+  const whiskers = (item) => [ends(item, "mean", item.distribution.mean), ends(item, "cvar", cvar(item.distribution, level))].filter(Boolean);
+  drawRidges(byId("ridges"), chosen, {range, level, threshold, read, whiskers});
   // More than three bands hide each other: then it is the first, or the one in focus.
   drawCdf(byId("cdf"), chosen, {range, level, threshold, banded: ({i}) => chosen.length <= 3 || i === chosen[0].i});
 }

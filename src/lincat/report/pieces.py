@@ -91,23 +91,29 @@ def controls(series: str, *, total: int = 0, shown: int = 0, facets: bool = Fals
 def distributions_sections(series: str, *, static: str, confidence: float | None) -> list[str]:
     """Return ridgelines, CDFs and the table; ``static`` is what is read without scripts."""
     which = "" if series == "state" else ' from <strong data-text="facet"></strong>'
+    keys = [
+        ("upright", "mean"),
+        ("upright dashed", f"mean of the worst {_LEVEL}"),
+        ("fill", f"the worst {_LEVEL}"),
+        ("upright dotted", '<span data-text="threshold"></span>'),
+    ]
+    if confidence is not None:
+        keys.insert(2, ("whisker", f"{show_level(confidence)} intervals of both"))
     ridges = section(
         "How runs end",
-        legend(
-            ("upright", "mean"),
-            ("upright dashed", f"mean of the worst {_LEVEL}"),
-            ("fill", f"the worst {_LEVEL}"),
-            ("upright dotted", '<span data-text="threshold"></span>'),
-        ),
+        legend(*keys),
         figure("ridges", label="Ridgelines of the return distributions", keys=False),
         note=f"The distribution of the return{which}, each scaled to its own peak.",
         name="ridges-section",
     )
-    bands = ""
+    bands = intervals = ""
     if confidence is not None:
         bands = (
             f" Shaded: {show_level(confidence)} confidence bands; with more than three lines, "
             f"of the first, or of the {series} that you point at."
+        )
+        intervals = (
+            f" Under each figure: its {show_level(confidence)} interval, for sampling error alone."
         )
     cdf = section(
         "Chance to end at or below a return",
@@ -120,7 +126,7 @@ def distributions_sections(series: str, *, static: str, confidence: float | None
         '<div class="scroll" tabindex="0" role="region" aria-label="Table of risks">'
         f'<table id="risk"></table><noscript>{static}</noscript></div>',
         note=f"The mean of the worst {_LEVEL} is also known as CVaR or expected shortfall. "
-        "Select a heading to sort.",
+        f"Select a heading to sort.{intervals}",
         name="risk-section",
     )
     return [ridges, cdf, table]

@@ -8,9 +8,11 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from lincat._arguments import check_levels, check_number
+from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Validation, Verdict
 from lincat.report.numbers import show_given, show_level, show_number, show_share, visible_range
+from lincat.report.tables import Interval
 
 __all__ = [
     "comparison_sentence",
@@ -37,7 +39,12 @@ _ONE_IN = {
 
 
 def summary_sentence(
-    dist: ReturnDistribution, name: str = "start", *, state: int = 0, level: float = 0.05
+    dist: ReturnDistribution,
+    name: str = "start",
+    *,
+    state: int = 0,
+    level: float = 0.05,
+    interval: Interval | None = None,
 ) -> str:
     """Return what one state's distribution says: its mean, and how its bad runs end.
 
@@ -50,6 +57,8 @@ def summary_sentence(
         The row of the state.
     level : float
         How large a share of the worst runs to look at, in (0, 1].
+    interval : callable, optional
+        That gives the ends of intervals, as an answer's does: figures then have a ±.
 
     Examples
     --------
@@ -69,12 +78,17 @@ def summary_sentence(
     def show(value: float) -> str:
         return show_number(value, *ends, fine=False)
 
+    def known(value: float, measure: str, argument: float | None = None) -> str:
+        if interval is None:
+            return show(value)
+        return show(value) + _margin(interval(measure, argument), value, state, ends)
+
     mean, quantile = float(distribution.mean()[0]), float(proper.quantile(level)[0])
-    tail = show(float(proper.cvar(level)[0]))
+    tail = known(float(proper.cvar(level)[0]), "cvar", level)
     start = f"From {place(name)}"
     if proper.std()[0] <= 1e-6 * (distribution.grid.high - distribution.grid.low):
         return f"{start} every run returns {show(mean)}."
-    start += f" the mean return is {show(mean)}"
+    start += f" the mean return is {known(mean, 'mean')}"
     reached = float(proper.cdf(quantile)[0])
     if reached > 2.0 * level:  # one value that so many runs end at is what there is to say
         share = show_share(reached)
@@ -87,7 +101,18 @@ def summary_sentence(
             f"{show_level(level)} of runs average {tail}."
         )
     share, verb = one_run_in(level)
-    return f"{start}, but {share} {verb} below {show(quantile)}, and those average {tail}."
+    lowest = known(quantile, "quantile", level)
+    return f"{start}, but {share} {verb} below {lowest}, and those average {tail}."
+
+
+def _margin(
+    found: tuple[FloatArray, FloatArray], value: float, state: int, ends: tuple[float, float]
+) -> str:
+    """The ± of a figure, in the digits of the figure; nothing where these show no error."""
+    low, high = (float(end[state]) for end in found)
+    reach = max(value - low, high - value)
+    margin = show_number(reach, *ends, fine=False) if reach > 0.0 else ""
+    return f" ± {margin}" if any(digit in margin for digit in "123456789") else ""
 
 
 def threshold_sentence(
@@ -97,6 +122,7 @@ def threshold_sentence(
     *,
     state: int = 0,
     lost: bool = False,
+    interval: Interval | None = None,
 ) -> str:
     """Return the chance of ending below a threshold, as a sentence.
 
@@ -117,7 +143,11 @@ def threshold_sentence(
     if lost and not dist.grid.low < threshold <= dist.grid.high:
         return f"{start} is not known: that is outside the grid, which lost mass at its ends."
     chance = float(dist[[state]].proper().probability_below(threshold)[0])
-    return f"{start} is {show_share(chance)}."
+    between = ""
+    if interval is not None:
+        low, high = (float(end[state]) for end in interval("probability_below", threshold))
+        between = f" (between {show_share(low)} and {show_share(high)})" if low < high else ""
+    return f"{start} is {show_share(chance)}{between}."
 
 
 def trust_sentence(
@@ -154,7 +184,7 @@ def trust_sentence(
     if confidence is None:
         return checked
     level = show_level(confidence)
-    return f"{checked} Bands show sampling error at {level}, not that of features or grid."
+    return f"{checked} ± and bands are sampling error at {level}, not that of features or grid."
 
 
 def _verdict(validation: Validation, width: float) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,10 +18,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 __all__ = [
+    "HIGH",
+    "LOW",
+    "Interval",
     "Row",
     "as_csv",
     "as_latex",
     "as_markdown",
+    "between",
     "html_table",
     "mass_rows",
     "rich_table",
@@ -30,6 +35,12 @@ __all__ = [
 
 # A row of a table: its cells by the names of the columns, which all rows of a table share.
 Row = Mapping[str, str | float | None]
+
+# What gives the ends of intervals, (low, high), each (n,), of a measure and its argument.
+Interval = Callable[[str, float | None], tuple[FloatArray, FloatArray]]
+
+#: What the columns with the ends of intervals are called, after the figure between them.
+LOW, HIGH = "_low", "_high"
 
 _BARS = " ▁▂▃▄▅▆▇█"
 
@@ -42,33 +53,44 @@ def summary_rows(
     threshold: float | None = None,
     negative: bool = True,
     lost: bool = False,
+    interval: Interval | None = None,
 ) -> list[Row]:
     """Return a row per state: mean, standard deviation, quantiles, CVaR, chance below a threshold.
 
     The mean is that of the distribution as it is; where distributions are signed, everything else
     is of the nearest proper distribution, and a column says how much negative mass there is, unless
     ``negative`` leaves it out. Where mass fell off the grid and was moved to its ends (``lost``),
-    nothing is said of a threshold outside.
+    nothing is said of a threshold outside. With ``interval``, such as an answer's, columns
+    mean_low and mean_high follow the mean, and so on: None where they are not known.
     """
     proper = dist.proper()
-    columns: dict[str, FloatArray] = {
-        "mean": dist.mean(),
-        "std": proper.std(),
-        f"q{level:g}": proper.quantile(level),
-        "median": proper.quantile(0.5),
-        f"q{1 - level:g}": proper.quantile(1.0 - level),
-        f"cvar{level:g}": proper.cvar(level),
-    }
+    figures: list[tuple[str, FloatArray, str, float | None]] = [
+        ("mean", dist.mean(), "mean", None),
+        ("std", proper.std(), "std", None),
+        (f"q{level:g}", proper.quantile(level), "quantile", level),
+        ("median", proper.quantile(0.5), "quantile", 0.5),
+        (f"q{1 - level:g}", proper.quantile(1.0 - level), "quantile", 1.0 - level),
+        (f"cvar{level:g}", proper.cvar(level), "cvar", level),
+    ]
     if threshold is not None:
-        columns[f"P(G<{threshold:g})"] = proper.probability_below(threshold)
+        below = proper.probability_below(threshold)
+        figures.append((f"P(G<{threshold:g})", below, "probability_below", threshold))
+    columns: dict[str, FloatArray] = {}
+    for name, values, measure, argument in figures:
+        columns[name] = values
+        if interval is not None:
+            columns[name + LOW], columns[name + HIGH] = interval(measure, argument)
     if negative and dist.negative_mass.max() > 1e-9:
         columns["negative"] = dist.negative_mass
     unknown = lost and threshold is not None and not dist.grid.low < threshold <= dist.grid.high
-    hidden = f"P(G<{threshold:g})" if unknown else None
+    hidden = f"P(G<{threshold:g})" if unknown else "-"
     return [
         {
             "state": name,
-            **{key: None if key == hidden else float(x[i]) for key, x in columns.items()},
+            **{
+                key: None if key.startswith(hidden) or np.isnan(x[i]) else float(x[i])
+                for key, x in columns.items()
+            },
         }
         for i, name in enumerate(state_names)
     ]
@@ -92,21 +114,27 @@ def sparkline(pmf: FloatArray, width: int = 16) -> str:
 
 
 def rich_table(rows: Sequence[Row], *, zero_below: float = 0.0) -> Table:
-    """Return rows as a table for the terminal: five digits, and 0 for what rounding left over."""
+    """Return rows as a table for the terminal: five digits, and 0 for what rounding left over.
+
+    The ends of intervals stand under the figure that lies between them.
+    """
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for key in rows[0]:
+    for key in _figures(rows[0]):
         table.add_column(key, justify=_side(rows, key), no_wrap=True)
     for row in rows:
-        table.add_row(*(_show(value, zero_below) for value in row.values()))
+        cells = (_show(row[key], zero_below) for key in _figures(row))
+        ends = [between(row, key) for key in _figures(row)]
+        table.add_row(*(f"{x}\n{y}" if y else x for x, y in zip(cells, ends, strict=True)))
     return table
 
 
 def html_table(rows: Sequence[Row]) -> str:
-    """Return rows as an HTML table, numbers to the right."""
-    sides = [_side(rows, key) for key in rows[0]]
+    """Return rows as an HTML table, numbers to the right, the ends of intervals behind them."""
+    keys = _figures(rows[0])
+    sides = [_side(rows, key) for key in keys]
 
     def line(tag: str, texts: Sequence[str]) -> str:
         inner = (
@@ -115,9 +143,39 @@ def html_table(rows: Sequence[Row]) -> str:
         )
         return f"<tr>{''.join(inner)}</tr>"
 
-    body = "".join(line("td", [_show(x) for x in row.values()]) for row in rows)
-    head = line("th", list(rows[0]))
+    body = "".join(
+        line("td", [f"{_show(row[key])} {between(row, key)}".strip() for key in keys])
+        for row in rows
+    )
+    head = line("th", keys)
     return f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
+
+
+def _figures(row: Row) -> list[str]:
+    """The columns of a row that are not ends of intervals."""
+    ends = {key + end for key in row for end in (LOW, HIGH)}
+    return [key for key in row if key not in ends]
+
+
+def between(row: Row, key: str) -> str:
+    """Return the interval of a figure as text: "± 0.3", or "0.1 – 0.4" where it leans to a side.
+
+    Examples
+    --------
+    >>> from lincat.report.tables import between
+    >>> between({"mean": 2.0, "mean_low": 1.75, "mean_high": 2.25}, "mean")
+    '± 0.25'
+    >>> between({"std": 2.0, "std_low": 1.5, "std_high": 2.25}, "std")
+    '1.50 – 2.25'
+    """
+    value, low, high = (row.get(key + end) for end in ("", LOW, HIGH))
+    if not isinstance(value, float) or not isinstance(low, float) or not isinstance(high, float):
+        return ""
+    width = high - low
+    places = min(max(0, 2 - math.ceil(math.log10(width))), 12) if width > 0.0 else 0
+    if abs(low + high - 2.0 * value) <= 0.05 * width:
+        return f"± {width / 2.0:.{places}f}"
+    return f"{low:.{places}f} – {high:.{places}f}"
 
 
 def as_markdown(rows: Sequence[Row]) -> str:

@@ -41,9 +41,7 @@ def begin_model(
     """Return a model that has learned nothing, how many steps to sum, and what was chosen."""
     if _from_sums(config):
         plan = _plan(sample, config, opened)
-        known = plan.features.n_known_
-        wide = known > (_MOST_ROWS if plan.features.table else _MOST_DENSE)
-        if config.learner == "lstd" or not wide:
+        if config.learner == "lstd" or _sums_fit(plan.features):
             learner = CategoricalLSTD(
                 gamma=opened.gamma,
                 grid=_given_grid(config) or "auto",
@@ -53,7 +51,8 @@ def begin_model(
             )
             said = [plan.reason, "Learner: the batch solution (CategoricalLSTD), from sums."]
             return Model(plan.features, learner, plan.potential), plan.n_step, said
-        said = [f"Learner: Linear-CTD, step by step, as sums of {known:,} features are too many."]
+        known = f"{plan.features.n_known_:,}"
+        said = [f"Learner: Linear-CTD, step by step, as sums of {known} features are too many."]
         features = plan.features if plan.potential is None else _features(sample, config, opened)[0]
     else:
         features, said = _features(sample, config, opened)
@@ -63,9 +62,12 @@ def begin_model(
 
 
 def _from_sums(config: EvaluationConfig) -> bool:
-    """Whether sums are added up, rather than parameters learned step by step."""
-    live = config.source == ["-"]
-    return config.learner == "lstd" or (config.learner == "auto" and not live)
+    """Whether sums are added up, rather than parameters learned step by step, if they fit."""
+    return config.learner in ("auto", "lstd")
+
+
+def _sums_fit(features: Features) -> bool:
+    return features.n_known_ <= (_MOST_ROWS if features.table else _MOST_DENSE)
 
 
 def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:

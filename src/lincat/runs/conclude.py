@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from lincat._typing import FloatArray
+from lincat.core.distribution import ReturnDistribution
+from lincat.core.metrics import wasserstein
 from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
+from lincat.inference.intervals import intervals_of
 from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner
@@ -18,6 +23,7 @@ from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.recorder import Recorder
 from lincat.runs.sources import Opened
+from lincat.solvers.influence import CAUTIONS
 
 __all__ = ["answer_of", "curves_of"]
 
@@ -25,6 +31,7 @@ _CONFIDENCE = 0.95
 _FEWEST_BLOCKS = 4  # of time, for error bars
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _WIDER = 0.1  # share by which a given grid may widen
+_SMALLEST_SD = 0.1  # of the pooled one
 _DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
 _DIGITS = 7  # of curves, which are there to be drawn
 
@@ -43,16 +50,12 @@ def answer_of(
 ) -> Answer:
     """Return what the run says of the shown states, and how far to trust it."""
     config, source, shown = folder.config, opened.source, recorder.shown
-    learner = model.learner
-    blocks = learner.statistics_.n_blocks if isinstance(learner, CategoricalLSTD) else 0
-    confidence = _CONFIDENCE if blocks >= _FEWEST_BLOCKS else None
+    no_intervals = _no_intervals(model.learner)
+    confidence = None if no_intervals else _CONFIDENCE
     distribution = model.predict_shown(shown, confidence=confidence)
     bands = None
-    if distribution.uncertainty is not None and not distribution.uncertainty.unknown.any():
+    if distribution.uncertainty is not None:
         low, high = distribution.band()
-        bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
-    elif (bars := _bars(recorder)) is not None:
-        low, high = bars.bands(distribution, confidence=_CONFIDENCE)
         bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
     return Answer(
         source=source.description,
@@ -68,6 +71,8 @@ def answer_of(
         state_names=tuple(shown.names),
         cdf=_rows(distribution.cdf_values),
         bands=bands,
+        intervals=intervals_of(distribution, [config.level]),
+        no_intervals=no_intervals,
         level=config.level,
         threshold=config.below,
         curves=curves_of(folder.metrics(), shown.names, config.level),
@@ -78,6 +83,22 @@ def answer_of(
         config=config_to_toml(config),
         versions=folder.versions,
     )
+
+
+def _no_intervals(learner: DistributionLearner) -> str:
+    """Why figures of this learner have no intervals; nothing where they have."""
+    if not isinstance(learner, CategoricalLSTD):
+        return (
+            "No intervals: what is learned step by step keeps a bias that none would hold; "
+            "--learner lstd solves for the figures, and has them."
+        )
+    blocks = learner.statistics_.n_blocks
+    if blocks < _FEWEST_BLOCKS:
+        return (
+            f"No intervals: {learner.n_seen_:,} transitions fall into {blocks} blocks of time, and "
+            f"{_FEWEST_BLOCKS} are needed; give more, or features whose sums take less memory."
+        )
+    return ""
 
 
 def curves_of(rows: Sequence[MetricsRow], names: Sequence[str], level: float) -> Curves | None:
@@ -125,10 +146,18 @@ def _cautions(
         Caution("large_step", step),
         Caution("coarse_grid", coarse),
         Caution("never_fired", _never_fired(model)),
-        Caution("unsettled", _short(recorder)),
+        Caution("unsettled", _unsettled(model, recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
+        *_interval_cautions(learner),
     ]
     return [caution for caution in found if caution.text]
+
+
+def _interval_cautions(learner: DistributionLearner) -> list[Caution]:
+    """What may make intervals too narrow: few data, or such as depend on each other for long."""
+    if _no_intervals(learner):
+        return []
+    return [Caution(word, CAUTIONS[word]) for word in learner.ensemble_.cautions]
 
 
 def _bars(recorder: Recorder) -> BatchMeans | None:
@@ -137,14 +166,30 @@ def _bars(recorder: Recorder) -> BatchMeans | None:
     return bars if bars is not None and bars.n_batches >= FEWEST_BATCHES else None
 
 
-def _short(recorder: Recorder) -> str:
+def _unsettled(model: Model, recorder: Recorder) -> str:
+    """How far the estimate is from where it heads, if that is far."""
+    if not isinstance(model.learner, CategoricalLearner):
+        return ""
     bars = _bars(recorder)
     if bars is None or bars.autocorrelation() <= _DEPENDENT:
         return ""
-    return (
-        "Learning had not settled: the estimate still drifts from one part of the run to the next, "
-        "so its error bars are too narrow; learn from more transitions."
+    estimate = model.predict_shown(recorder.shown)
+    off = _in_deviations(
+        estimate, ReturnDistribution(estimate.cdf_values + bars.ahead(), estimate.grid)
     )
+    return (
+        f"Learning had not settled: the estimate is about {off:.2g} standard deviations from where "
+        "it heads (W1, of the shown states the most), so its error bars are too narrow; learn from "
+        "more transitions."
+    )
+
+
+def _in_deviations(estimate: ReturnDistribution, other: ReturnDistribution) -> float:
+    """The largest distance (W1) of a state, in its standard deviations."""
+    std, mean = other.proper().std(), other.mean()
+    pooled = float(np.sqrt((std**2).mean() + mean.var()))
+    unit = np.maximum(std, max(_SMALLEST_SD * pooled, 1e-6 * estimate.grid.spacing))
+    return float((wasserstein(estimate, other) / unit).max())
 
 
 def _clipped(learner: DistributionLearner) -> str:

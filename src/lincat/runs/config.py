@@ -84,8 +84,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     warm_up: _Positive | None = None
 
     # --- learner ---
-    # "auto": the batch solution (lstd), or Linear-CTD for live streams and very many
-    # features.
+    # "auto": the batch solution (lstd), or Linear-CTD for very many features.
     learner: LearnerName = "auto"
     # Ends of the grid; where the returns are, if not given.
     low: float | None = None

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
 
@@ -32,7 +33,7 @@ from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.sources import Opened, open_source
 from lincat.runs.stream import HoldOut, in_multiples, limited
-from lincat.runs.validation import check_model, held_out_rows
+from lincat.runs.validation import check_model, held_out_of_stream, held_out_rows
 
 __all__ = ["EvaluationRun", "Progress"]
 
@@ -67,6 +68,9 @@ class _SoFar(msgspec.Struct):
     seconds: float
     notes: list[str]
     n_step: int
+    held: int
+    # Steps that were looked at before the first was learned from; a run is stopped after these.
+    warmed: int
 
 
 class EvaluationRun:
@@ -87,6 +91,7 @@ class EvaluationRun:
         self._opened = open_source(self.config) if opened is None else opened
         self.seconds = 0.0
         self._n_step = 1
+        self._warmed = 0
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
@@ -96,21 +101,24 @@ class EvaluationRun:
         """Learn, write the model and the result; yield after every batch."""
         opened, config = self._opened, self.config
         done = self._restore()
-        held = HoldOut(held_out_rows(config.validate, opened))
-        if done == 0 and config.validate is None and held.rows:
-            share = f"{held.rows:,} of {opened.rows:,} rows"
-            self.notes.append(f"The last {share} are held out, to check the figures.")
+        held = self._held
         total = opened.rows
-        total = None if total is None else max(total - held.rows, 0)
+        total = None if total is None else max(total - (held.rows or 0), 0)
         yield Progress("reading", done, total)
         # Kept: to close it would wait for a stream that is silent.
         self._source_batches = opened.source.batches(skip=done)
-        batches: Iterable[Steps] = limited(
-            self._source_batches, None if opened.steps is None else opened.steps - done
-        )
+        batches: Iterable[Steps] = self._source_batches
+        if opened.is_live:  # whose end is the user's to say, in the warm-up too
+            batches = prefetched(batches, stop=self._stop)
+        batches = limited(batches, None if opened.steps is None else opened.steps - done)
         batches = iter(held.passing(batches))
         if done == 0:
             batches = self._warm_up(batches)
+            if config.validate is None and held.rows:
+                of = "" if opened.rows is None else f" of {opened.rows:,}"
+                self.notes.append(
+                    f"The last {held.rows:,}{of} rows are held out, to check the figures."
+                )
         if self._n_step > 1:
             batches = n_step(batches, self._n_step, opened.gamma)
             if not isinstance(self.model.learner, CategoricalLearner):
@@ -118,7 +126,8 @@ class EvaluationRun:
         if config.batch_size > 1:
             batches = in_multiples(batches, config.batch_size)
         yield Progress("preparing", done, total)
-        with closing(prefetched(map(self.model.transitions, batches), stop=self._stop)) as reader:
+        stop = None if opened.is_live else self._stop
+        with closing(prefetched(map(self.model.transitions, batches), stop=stop)) as reader:
             for done in self._learn(reader):
                 yield Progress("learning", done, total)
         self.recorder.record(self.seconds, last=True)
@@ -143,7 +152,7 @@ class EvaluationRun:
                 self._keep()
                 kept = time.perf_counter()
             yield learner.n_seen_
-            if self._stop.is_set():
+            if self._stop.is_set() and learner.n_seen_ >= self._warmed:
                 break
 
     def _pieces(self, reader: Iterator[Transitions]) -> Iterator[Transitions]:
@@ -169,7 +178,7 @@ class EvaluationRun:
                 validation = check_model(model, self.shown, opened, config, held)
             except Exception as error:  # no reason to lose what was learned
                 cautions.append(Caution("not_validated", f"Not validated: {reason(error)}."))
-        self.folder.answer = answer_of(
+        answer = answer_of(
             self.folder,
             opened,
             model,
@@ -180,22 +189,35 @@ class EvaluationRun:
             notes=self.notes,
             cautions=cautions,
         )
+        self.folder.write_model(model.files())  # once more, as it knows its errors by now
+        self.folder.answer = answer
 
     # ------------------------------------------------------------------- beginning, continuing
 
     def _restore(self) -> int:
         """Continue from the newest checkpoint, if there is one; return how far it is."""
         checkpoint = self.folder.last_checkpoint()
+        opened, validate = self._opened, self.config.validate
+        self._held = HoldOut(held_out_rows(validate, opened))
+        decided = validate is not None or opened.rows is not None or not opened.is_live
         if checkpoint is None:
             self.folder.forget_metrics()
+            if not decided:
+                decide = partial(held_out_of_stream, gamma=opened.gamma)
+                self._held = HoldOut(decide, first=pilot_rows(self.config))
             return 0
         # The configuration names the same code, and whoever continues a run trusts that.
         self.model = Model.read(checkpoint, trust_code=True)
         self.shown = self.folder.shown
         so_far = msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=_SoFar)
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
+        self._warmed = so_far.warmed
+        if not decided:
+            self._held = HoldOut(so_far.held)
         done: int = self.model.learner.n_seen_
-        self.recorder = Recorder.read(checkpoint, self.folder, self.model, self.shown)
+        self.recorder = Recorder.read(
+            checkpoint, self.folder, self.model, self.shown, live=opened.is_live
+        )
         return done
 
     def _warm_up(self, batches: Iterator[Steps]) -> Iterator[Steps]:
@@ -213,11 +235,12 @@ class EvaluationRun:
                 got = f"none that are not held out (--validate {self.config.validate})"
             raise fail(self._opened.source.description, expected, got)
         sample = joined(first)[:enough]
+        self._warmed = min(seen, enough)
         self.model, self._n_step, said = begin_model(sample, self.config, self._opened)
         self.notes += said
         self.shown = self._choose_shown(sample)
         self.folder.shown = self.shown
-        self.recorder = Recorder(self.folder, self.model, self.shown)
+        self.recorder = Recorder(self.folder, self.model, self.shown, live=self._opened.is_live)
         self._rehearse(sample)
         return itertools.chain(first, batches)
 
@@ -247,7 +270,8 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
-        so_far = _SoFar(self.seconds, self.notes, self._n_step)
+        held = self._held.rows or 0
+        so_far = _SoFar(self.seconds, self.notes, self._n_step, held, self._warmed)
         files = {
             **self.model.files(),
             "progress.json": msgspec.json.encode(so_far),

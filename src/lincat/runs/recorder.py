@@ -8,48 +8,67 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import InvalidInputError
 from lincat._typing import FeatureMatrix
 from lincat.inference.batch_means import BatchMeans
 from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
+from lincat.solvers.krylov import ConvergenceError
 
 __all__ = ["Recorder"]
 
 _FIRST_ROW = 1024
+# Where every row means to solve, they begin after the warm-up and come with every doubling.
+_FIRST_SOLVED = 100_000
+_GROWTH_SOLVED = 1.0
 # A row each time that the number of transitions has grown by this share: 14 for each doubling,
 # enough for a curve and for its error bars.
 _GROWTH = 0.05
 
 
 class Recorder:
-    """Rows of metrics.jsonl for the shown states, and batch means for their bands."""
+    """Rows of metrics.jsonl for the shown states, and batch means for their bands.
 
-    def __init__(self, folder: RunFolder, model: Model, shown: ShownStates) -> None:
+    A learner from sums has to solve for a row: it does for a ``live`` stream, whose end nobody
+    knows.
+    """
+
+    def __init__(
+        self, folder: RunFolder, model: Model, shown: ShownStates, *, live: bool = False
+    ) -> None:
         self._folder, self._model, self.shown = folder, model, shown
         self._level = folder.config.level
-        self._next = _FIRST_ROW
         self._recorded = -1
         self.bars: BatchMeans | None = None
-        # The bars need CDFs that are linear in the parameters, and sums of iterates.
         learner = model.learner
+        self._solves = not isinstance(learner, CategoricalLearner)
+        self._silent = self._solves and not live
+        self._next = _after(0, self._solves)
         if not isinstance(learner, CategoricalLearner):
             return
+        # The bars need CDFs that are linear in the parameters, and sums of iterates.
         if learner.linear and learner.averaging != "none":
             self.bars = BatchMeans(_mean_features(model, shown))
 
     @classmethod
     def read(
-        cls, checkpoint: Path, folder: RunFolder, model: Model, shown: ShownStates
+        cls,
+        checkpoint: Path,
+        folder: RunFolder,
+        model: Model,
+        shown: ShownStates,
+        *,
+        live: bool = False,
     ) -> Recorder:
         """Continue from what :meth:`files` wrote; rows after the checkpoint are dropped."""
         from safetensors.numpy import load
 
-        recorder = cls(folder, model, shown)
+        recorder = cls(folder, model, shown, live=live)
         done = model.learner.n_seen_
         folder.forget_metrics_after(done)
-        recorder._next = _after(done)
+        recorder._next = _after(done, recorder._solves)
         recorder._recorded = max((row.transitions for row in folder.metrics()), default=-1)
         file = checkpoint / "bands.safetensors"
         if recorder.bars is not None and file.exists():
@@ -71,16 +90,19 @@ class Recorder:
     def record(self, seconds: float, *, last: bool = False) -> None:
         """Add a row, if it is time for one."""
         learner = self._model.learner
-        if not isinstance(learner, CategoricalLearner):
-            return  # nothing moves before it is solved
         done = learner.n_seen_
-        if done == self._recorded or (done < self._next and not last):
+        if self._silent or done == self._recorded or (done < self._next and not last):
             return
         self._recorded = done
-        self._next = _after(done)
-        if self.bars is not None:
+        self._next = _after(done, self._solves)
+        if isinstance(learner, CategoricalLearner) and self.bars is not None:
             self.bars.update(learner)
-        distribution = self._model.predict_shown(self.shown)
+        try:
+            distribution = self._model.predict_shown(self.shown)
+        except (InvalidInputError, ConvergenceError):
+            if last or not self._solves:
+                raise
+            return  # there is no answer yet, as where no episode has ended
         proper = distribution.proper()
         below, above = learner.clipped_mass_
         row = MetricsRow(
@@ -96,8 +118,9 @@ class Recorder:
         self._folder.append_metrics(row)
 
 
-def _after(done: int) -> int:
-    return max(done + 1, int(done * (1.0 + _GROWTH)), _FIRST_ROW)
+def _after(done: int, solves: bool = False) -> int:
+    growth, first = (_GROWTH_SOLVED, _FIRST_SOLVED) if solves else (_GROWTH, _FIRST_ROW)
+    return max(done + 1, int(done * (1.0 + growth)), first)
 
 
 def _mean_features(model: Model, shown: ShownStates) -> FeatureMatrix:

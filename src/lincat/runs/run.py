@@ -92,7 +92,7 @@ class Run:
     def answer_on(self, shown: ShownStates) -> Answer:
         """Return the answer for other states, such as those of a run to compare with.
 
-        What belongs to the run's own states, its bands, is left out.
+        What belongs to the run's own states, its bands and intervals, is left out.
         """
         distribution = self.model.predict_shown(shown)
         return msgspec.structs.replace(
@@ -100,6 +100,8 @@ class Run:
             state_names=tuple(shown.names),
             cdf=tuple(tuple(row) for row in distribution.cdf_values.tolist()),
             bands=None,
+            intervals=None,
+            no_intervals="",
         )
 
     def report(

@@ -39,6 +39,8 @@ class Opened:
         The environment that they come from, which can be rolled out again.
     is_recorded : bool
         Whether the same transitions come each time, so that some can be held out.
+    is_live : bool
+        Whether they come once, as they happen, and may never end: standard input.
     """
 
     source: Source
@@ -48,6 +50,7 @@ class Opened:
     problem: Problem | None = None
     environment: Any = None
     is_recorded: bool = False
+    is_live: bool = False
 
 
 def open_source(config: EvaluationConfig) -> Opened:
@@ -97,6 +100,7 @@ def _files(config: EvaluationConfig) -> Opened:
         steps=_fewer(config.steps, source.length),
         rows=_fewer(config.steps, source.n_rows),
         is_recorded=True,
+        is_live=config.source == ["-"],
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from lincat.data.steps import Steps, joined
 
@@ -16,6 +16,14 @@ class HoldOut:
     Where a stream will end is not known before it does, so the newest ``rows`` steps always wait.
     What waits at the end was never learned from, and lies after everything that was: the past is
     checked against the future, as a user of the result will do.
+
+    Parameters
+    ----------
+    rows : int, or a function of steps
+        A function is asked once, with the first steps of the stream, how many rows to hold out;
+        ``rows`` is a number from then on.
+    first : int
+        How many steps such a function is to be shown; fewer if the stream ends before.
 
     Examples
     --------
@@ -31,24 +39,36 @@ class HoldOut:
     array([3, 4])
     """
 
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
+    def __init__(self, rows: int | Callable[[Steps], int], first: int = 0) -> None:
+        self.rows = rows if isinstance(rows, int) else None
+        self._decide = rows if callable(rows) else None
+        self._first = first
         self._waiting: deque[Steps] = deque()
+        self._n_waiting = 0
 
     def passing(self, batches: Iterable[Steps]) -> Iterator[Steps]:
         """Yield the steps that may be learned from."""
-        waiting = 0
         for batch in batches:
             self._waiting.append(batch)
-            waiting += len(batch)
-            while self._waiting and waiting > self.rows:
-                first = self._waiting.popleft()
-                surplus = waiting - self.rows
-                if surplus < len(first):
-                    self._waiting.appendleft(first[surplus:])
-                    first = first[:surplus]
-                waiting -= len(first)
-                yield first
+            self._n_waiting += len(batch)
+            if self.rows is not None or self._n_waiting >= self._first:
+                yield from self._surplus()
+        yield from self._surplus()
+
+    def _surplus(self) -> Iterator[Steps]:
+        """Yield what need not wait any more."""
+        if self.rows is None:
+            self.rows = 0
+            if self._decide is not None and self._waiting:
+                self.rows = self._decide(joined(list(self._waiting)))
+        while self._waiting and self._n_waiting > self.rows:
+            first = self._waiting.popleft()
+            surplus = self._n_waiting - self.rows
+            if surplus < len(first):
+                self._waiting.appendleft(first[surplus:])
+                first = first[:surplus]
+            self._n_waiting -= len(first)
+            yield first
 
     @property
     def kept(self) -> Steps | None:

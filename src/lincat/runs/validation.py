@@ -20,7 +20,7 @@ from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.returns import true_returns
 
-__all__ = ["check_model", "held_out_rows"]
+__all__ = ["check_model", "held_out_of_stream", "held_out_rows"]
 
 # Of a return whose record breaks off, at most this much of what would follow may be missing.
 _TOLERANCE = 1e-2
@@ -44,17 +44,25 @@ def held_out_rows(n: int | None, opened: Opened) -> int:
         return n + _rest(opened.gamma, _TOLERANCE, n)
     if not opened.rows:
         return 0
-    n = min(opened.rows // 10, _MOST_HELD)
-    held = n + min(_rest(opened.gamma, _TOLERANCE, n), _episode(opened))
-    return held if held <= 0.3 * opened.rows else 0
+    return _a_tenth(opened.rows, opened.gamma, next(iter(opened.source.batches()), None))
 
 
-def _episode(opened: Opened) -> int:
+def held_out_of_stream(first: Steps, gamma: float) -> int:
+    """Return the same by default for a stream of unknown length, by its first steps."""
+    return _a_tenth(len(first), gamma, first)
+
+
+def _a_tenth(rows: int, gamma: float, first: Steps | None) -> int:
+    n = min(rows // 10, _MOST_HELD)
+    held = n + min(_rest(gamma, _TOLERANCE, n), _episode(first, rows))
+    return held if held <= 0.3 * rows else 0
+
+
+def _episode(first: Steps | None, rows: int) -> int:
     """Steps within which most episodes end, by the first of them; all there are if none does."""
-    first = next(iter(opened.source.batches()), None)
     ends = 0 if first is None else int(first.terminated.sum())
     if first is None or ends < _FEWEST_ENDS:
-        return opened.rows or 0
+        return rows
     return 3 * len(first) // ends
 
 
