@@ -36,7 +36,7 @@ def test_the_small_version_holds_and_what_is_there_is_not_run_again(tmp_path, ca
     text = page.read_text(encoding="utf-8")
     assert text == f"# Learners\n\n{marks.format(chr(10) * 2 + section + chr(10) * 2)}\n\n## More\n"
     assert "12 cells: 6 random processes" in text
-    assert "holds: cold 100.0%" in text
+    assert "warm,\n100.0% and" in text
     main(arguments)
     assert capsys.readouterr().err == ""
     longer = Settings(processes=6, lengths=(Length(2_000, 3),))
@@ -111,13 +111,16 @@ def test_bars_and_divergence():
     far = msgspec.structs.replace(row, auto=0.79)
     farther = msgspec.structs.replace(row, auto=0.81)
     lost = msgspec.structs.replace(row, auto=None)
-    assert holds([row] * 95 + [far] * 5)
-    assert not holds([row] * 94 + [far] * 6)
-    assert not holds([row] * 99 + [farther])
-    assert not holds([row] * 99 + [lost])
+    assert holds([row] * 95 + [far] * 5, warm=False)
+    assert not holds([row] * 94 + [far] * 6, warm=False)
+    assert not holds([row] * 99 + [farther], warm=False)
+    assert not holds([row] * 99 + [lost], warm=False)
+    assert holds([lost] * 9)
     text = as_section([row] * 99 + [lost], Settings())
-    assert "does not hold: cold 99.0% and diverging at worst" in text
-    assert "1 of them diverged" in text
+    assert (
+        "warm,\n100.0% and 1.0x at worst, which holds; cold, 99.0% and diverging at worst" in text
+    )
+    assert "diverging at worst, which misses it; 1 of them diverged" in text
     assert "1/(2R) to 1/(2R)" in text
 
 
