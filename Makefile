@@ -44,6 +44,7 @@ truth: $(READY) ## problems of known truth, with nothing given but gamma, and do
 
 coverage: $(READY) ## how often intervals hold, and docs/coverage.md from it; ARGS='--runs 100' for fewer logs
 	$(BIN)/python -m lincat.coverage --write docs/coverage.md $(ARGS)
+	$(BIN)/python -m lincat.coverage.differences --write docs/differences.md
 
 tuning: $(READY) ## the automatic step size beside the best constant one, and its table in docs/learners.md
 	$(BIN)/python -m lincat.tuning --write docs/learners.md $(ARGS)

@@ -11,6 +11,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+from scipy import stats
 
 
 def C_matrix(K):
@@ -433,26 +434,6 @@ def binomial_deviation(n, p):
     return sum(math.comb(n, x) * p**x * (1 - p) ** (n - x) * abs(x / n - p) for x in range(n + 1))
 
 
-def slow_sums_error(values, boundaries, terms=4):
-    """Standard error of the mean of the values (t,) between the first and the last boundary.
-
-    From the batch means between boundaries, through their first cosine sums.
-    """
-    batches = list(itertools.pairwise(boundaries))
-    first, length = boundaries[0], boundaries[-1] - boundaries[0]
-    squares = []
-    for j in range(1, terms + 1):
-        weights, means, sizes = [], [], []
-        for a, b in batches:
-            s = np.linspace((a - first) / length, (b - first) / length, 2001)
-            weights.append(np.trapezoid(np.cos(np.pi * j * s), s))
-            means.append(np.mean(values[a:b]))
-            sizes.append(b - a)
-        scale = sum(w**2 / n for w, n in zip(weights, sizes, strict=True))
-        squares.append(np.dot(weights, means) ** 2 / scale)
-    return math.sqrt(np.mean(squares) / length)
-
-
 def totals(transitions, d):
     """The sums of lincat.Totals, one transition at a time; rewards split if there are many."""
     from lincat.statistics.reward_nodes import spaced_nodes
@@ -720,3 +701,70 @@ def orthonormal_cosines(weights, orders):
             wave = wave - (share * wave * other).sum() * other
         made.append(wave / math.sqrt((share * wave**2).sum()))
     return made[1:]
+
+
+def difference_of_means(spacing, of_a, of_b, confidence, paired):
+    """Half the width of the interval of E[A] − E[B], from directions (nu, K) of one state."""
+    a, b = (-spacing * np.sum(directions, axis=1) for directions in (of_a, of_b))
+    if paired:
+        m = min(len(a), len(b))
+        se, df = math.sqrt(sum((a[j] - b[j]) ** 2 for j in range(m)) / m), m
+    else:
+        one, two = np.mean(a**2), np.mean(b**2)
+        se = math.sqrt(one + two)
+        df = (one + two) ** 2 / (one**2 / len(a) + two**2 / len(b))
+    return se * stats.t.ppf(0.5 + confidence / 2, df)
+
+
+def error_draws(of_a, of_b, paired, draws=100_000):
+    """Errors of A and of B, (draws, K) each: multivariate t, the same one if they are paired."""
+    rng = np.random.default_rng(1)
+
+    def coefficients(nu):
+        t = rng.normal(size=(draws, nu)) / np.sqrt(rng.chisquare(nu, size=(draws, 1)) / nu)
+        return t / math.sqrt(nu)
+
+    if paired:
+        t = coefficients(min(len(of_a), len(of_b)))
+        return t @ of_a[: t.shape[1]], t @ of_b[: t.shape[1]]
+    return coefficients(len(of_a)) @ of_a, coefficients(len(of_b)) @ of_b
+
+
+def mover(p, q, of_p, of_q, confidence, paired):
+    """Zou and Donner (2008): limits of p − q from those of p and of q, and their correlation."""
+    ends = []
+    for value, errors in ((p, of_p), (q, of_q)):
+        m = min(len(of_p), len(of_q)) if paired else len(errors)
+        se = math.sqrt(sum(e**2 for e in errors[:m]) / m)
+        ends.append(probability_interval(value, se, stats.t.ppf(0.5 + confidence / 2, m)))
+    rho = 0.0
+    if paired:
+        m = min(len(of_p), len(of_q))
+        x, y = np.array(of_p[:m]), np.array(of_q[:m])
+        rho = (x @ y) / math.sqrt((x @ x) * (y @ y))
+    (p_low, p_high), (q_low, q_high) = ends
+    low = (p - p_low) ** 2 + (q_high - q) ** 2 - 2 * rho * (p - p_low) * (q_high - q)
+    high = (p_high - p) ** 2 + (q - q_low) ** 2 - 2 * rho * (p_high - p) * (q - q_low)
+    return p - q - math.sqrt(low), p - q + math.sqrt(high)
+
+
+def dominance(F_a, F_b, draws, se, tolerance, confidence):
+    """1 if F_a − F_b is nowhere shown above a tolerance and somewhere below 0, −1 the other way."""
+    D = np.subtract(F_a, F_b)
+    largest = sorted(max(abs(one[k]) / se[k] for k in range(len(D))) for one in draws)
+    c = np.quantile(largest, confidence)
+    if max(D + c * se) <= tolerance and min(D + c * se) < 0:
+        return 1
+    return -1 if min(D - c * se) >= -tolerance and max(D - c * se) > 0 else 0
+
+
+def trace(reward, end):
+    """The fingerprint of rows, in Python's integers."""
+    word, value = 2**64, 0
+    for t, (r, e) in enumerate(zip(reward, end, strict=True)):
+        v = (int(np.float64(r + 0.0).view(np.uint64)) + int(e)) % word
+        v = (v ^ (v >> 30)) * 0xBF58476D1CE4E5B9 % word
+        v = (v ^ (v >> 27)) * 0x94D049BB133111EB % word
+        v ^= v >> 31
+        value = (value + v * pow(0x9E3779B97F4A7C15, t, word)) % word
+    return value

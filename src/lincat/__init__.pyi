@@ -37,14 +37,16 @@ from .features.smooth import Smooth as Smooth
 from .features.tabular import Tabular as Tabular
 from .features.tiles import Tiles as Tiles
 from .features.transformer import FromTransformer as FromTransformer
-from .inference.answer import (
-    Answer as Answer,
-    GroupValidation as GroupValidation,
-    Validation as Validation,
+from .inference.answer import Answer as Answer
+from .inference.comparison import (
+    Comparison as Comparison,
+    Difference as Difference,
+    Dominance as Dominance,
+    StateComparison as StateComparison,
 )
-from .inference.batch_means import BatchMeans as BatchMeans
 from .inference.returns_to_go import returns_to_go as returns_to_go
 from .inference.validate import validate as validate
+from .inference.validation import GroupValidation as GroupValidation, Validation as Validation
 from .learners.categorical_lstd import CategoricalLSTD as CategoricalLSTD
 from .learners.divergence import DivergenceError as DivergenceError
 from .learners.files import load as load
@@ -65,6 +67,7 @@ from .processes.mdp import FiniteMDP as FiniteMDP
 from .processes.problem import Problem as Problem
 from .processes.process_source import ProcessSource as ProcessSource
 from .report.answer_page import page as page
+from .runs.comparing import compare as compare
 from .runs.evaluate import evaluate as evaluate
 from .runs.run import Run as Run, read_run as read_run
 from .runs.sweep import sweep as sweep

@@ -17,6 +17,7 @@ __all__ = [
     "check_array",
     "check_choice",
     "check_discounts",
+    "check_each",
     "check_features",
     "check_flags",
     "check_gamma",
@@ -137,19 +138,22 @@ def check_indices(value: ArrayLike, argument: str, *, length: int | None = None)
     """Return ``value`` as a one-dimensional array of indices, 0 or more."""
     array = check_array(value, argument, shape=(length,))
     rounded = array.astype(np.int64)
-    bad = np.flatnonzero((rounded != array) | (rounded < 0))
-    if bad.size:
-        i = int(bad[0])
-        raise fail(argument, "integers of at least 0", f"{array[i]:g} at index {i}")
+    check_each(array, (rounded == array) & (rounded >= 0), argument, "integers of at least 0")
     return rounded
+
+
+def check_each(numbers: FloatArray, good: BoolArray, argument: str, expected: str) -> FloatArray:
+    """Return numbers that are all good, or name the first that is not."""
+    if not good.all():
+        i = int(np.argmin(good))
+        raise fail(argument, expected, f"{numbers.flat[i]:g} at index {i}")
+    return numbers
 
 
 def check_flags(value: ArrayLike, argument: str, n: int) -> BoolArray:
     """Return n booleans; 0 and 1 will do."""
     flags = check_array(value, argument, shape=(n,))
-    if not np.isin(flags, (0.0, 1.0)).all():
-        bad = int(np.argmax(~np.isin(flags, (0.0, 1.0))))
-        raise fail(argument, "true or false for each row", f"{flags[bad]:g} at index {bad}")
+    check_each(flags, (flags == 0.0) | (flags == 1.0), argument, "true or false for each row")
     return flags.astype(bool)
 
 
@@ -167,10 +171,7 @@ def check_discounts(value: ArrayLike, argument: str, n: int) -> FloatArray:
     """Return n discounts in [0, 1]; a single number serves for all."""
     array = np.broadcast_to(check_array(value, argument), (n,)) if np.ndim(value) == 0 else value
     array = check_array(array, argument, shape=(n,))
-    if not ((array >= 0.0) & (array <= 1.0)).all():
-        bad = int(np.flatnonzero((array < 0.0) | (array > 1.0))[0])
-        raise fail(argument, "discounts in [0, 1]", f"{array[bad]:g} at index {bad}")
-    return array
+    return check_each(array, (array >= 0.0) & (array <= 1.0), argument, "discounts in [0, 1]")
 
 
 def check_features(Phi: Any, argument: str, *, rows: int) -> FeatureMatrix:
@@ -219,10 +220,7 @@ def check_probability_groups(
     probability: FloatArray, sums: FloatArray, argument: str, group: str
 ) -> None:
     """Check probabilities to be non-negative and to sum to one in every group."""
-    negative = np.flatnonzero(probability < 0.0)
-    if negative.size:
-        i = int(negative[0])
-        raise fail(argument, "probabilities of at least 0", f"{probability.flat[i]:g} at index {i}")
+    check_each(probability, probability >= 0.0, argument, "probabilities of at least 0")
     # 1e-8 lets through tables printed with nine digits, and nothing that changes an answer.
     off = np.flatnonzero(np.abs(sums - 1.0) > 1e-8)
     if off.size:

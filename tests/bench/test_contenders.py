@@ -44,7 +44,7 @@ def test_a_contender_that_learns_something_else_is_refused():
 
 def test_the_fastest_of_a_label_counts(monkeypatch):
     times = {"us": 1.0, "slow": 6.0, "fast": 3.0, "plain": 4.0}
-    monkeypatch.setattr("lincat.bench.contender._seconds", lambda c: times[c.run()])
+    monkeypatch.setattr("lincat.bench.contender.seconds_of", lambda c: times[c.run()])
     us = Contender("us", lambda: "us", 1)
     others = [
         Contender("best", lambda: "slow", 1),

@@ -1,5 +1,7 @@
 import json
 
+import msgspec
+
 from lincat.bench.page import bars_table, page, table
 from lincat.bench.results import Bar, Result, worst
 
@@ -28,7 +30,7 @@ def test_the_worst_row_is_judged_and_named():
 
 def test_results_survive_json():
     result = Result("title", ROWS, [Bar("x", 2.0, ">=", 1.0)], ["note"])
-    assert Result.from_dict(json.loads(json.dumps(result.as_dict()))) == result
+    assert msgspec.json.decode(json.dumps(result.as_dict()), type=Result) == result
 
 
 def test_tables_leave_missing_columns_empty():

@@ -77,6 +77,49 @@ def test_a_page_of_them(runs, tmp_path):
     assert answer["report"] == str(page)
 
 
+def test_differences_have_intervals(runs, tmp_path):
+    both = [runs / "one", tmp_path / "again"]
+    options = ["--gamma", 0.8, "--intervals", 12, "--validate", 200]
+    assert lincat_here("evaluate", runs / "log.csv", *options, "--out", both[1]).code == 0
+    page = tmp_path / "page.html"
+    answer = json.loads(compare(*both, "--json", "--below", 0.5, "--out", page).out)
+    (found,) = answer["differences"]
+    assert (found["a"], found["b"], found["confidence"]) == ("one", "again", 0.95)
+    assert found["paired"]  # two grids, one log
+    assert [one["state"] for one in found["states"]] == lincat.read_run(both[0]).names
+    start = found["states"][0]
+    figures = [one["figure"] for one in start["differences"]]
+    assert figures == ["mean", "quantile", "cvar", "probability_below"]
+    for one in start["differences"]:
+        assert one["low"] <= one["difference"] <= one["high"]
+    expected = lincat.compare(*map(lincat.read_run, both), threshold=0.5, names=("one", "again"))
+    assert found == json.loads(expected.to_json())
+    text = page_text(page)
+    assert "Differences" in text
+    assert "one − again" in text
+    out = compare(*both, "--confidence", 0.8).out
+    assert "one − again" in out
+    assert "dominance" in out
+    wide, narrow = (
+        json.loads(compare(*both, "--json", "--confidence", c).out)["differences"][0]["states"][0]
+        for c in (0.99, 0.8)
+    )
+    assert narrow["differences"][0]["high"] < wide["differences"][0]["high"]
+
+
+def test_states_that_only_one_run_knows_are_left_out(runs, tmp_path):
+    log, text = tmp_path / "few.csv", (runs / "log.csv").read_text()
+    log.write_text(re.sub(r"place -?\d+", "place 0", text))
+    options = ["--gamma", 0.8, "--learner", "softmax_ctd", "--validate", 0]
+    few, none = tmp_path / "few", tmp_path / "none"
+    assert lincat_here("evaluate", log, *options, "--out", few).code == 0
+    rows = json.loads(compare(runs / "one", few, "--json").out)["states"]
+    assert {row["state"] for row in rows} == {"start", "place 0"}
+    log.write_text(log.read_text().replace("place 0", "elsewhere"))
+    assert lincat_here("evaluate", log, *options, "--out", none).code == 0
+    assert_one_line(compare(runs / "one", none), "states: expected some that both have seen")
+
+
 def test_one_run_and_the_same_run_twice(runs):
     assert compare(runs / "one").code == 0
     rows = json.loads(compare(runs / "one", runs / "one", "--json").out)["states"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from lincat._typing import FloatArray
 
-__all__ = ["Contender", "UnavailableError", "check", "compare"]
+__all__ = ["Contender", "UnavailableError", "check", "compare", "seconds_of"]
 
 
 class UnavailableError(Exception):
@@ -54,8 +54,8 @@ def compare(
     ratios: list[list[float]] = [[] for _ in others]
     for _ in range(rounds):
         for contender, found in zip(others, ratios, strict=True):
-            seconds.append(_seconds(ours))
-            found.append(_seconds(contender) / seconds[-1])
+            seconds.append(seconds_of(ours))
+            found.append(seconds_of(contender) / seconds[-1])
     best: dict[str, float] = {}
     for contender, found in zip(others, ratios, strict=True):
         for label in filter(None, (contender.label, contender.also)):
@@ -63,7 +63,7 @@ def compare(
     return median(seconds), best
 
 
-def _seconds(contender: Contender) -> float:
+def seconds_of(contender: Contender) -> float:
     """CPU seconds a transition: on one core the time that it takes, less what others take away."""
     start = time.process_time()
     contender.run()

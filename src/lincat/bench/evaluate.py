@@ -14,7 +14,7 @@ import numpy as np
 from lincat.bench import ours
 from lincat.bench.cases import GAMMA, Case, draw
 from lincat.bench.memory import resident
-from lincat.bench.results import Bar, Result
+from lincat.bench.results import Result, worst
 from lincat.bench.settings import Settings
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
@@ -52,11 +52,10 @@ def section(settings: Settings, progress: Callable[[str], None]) -> Result:
                 }
             )
             log.unlink()
-    shares = [(row["of the kernel"], row["case"]) for row in table]
-    growths = [(row["growth, MB"], row["case"]) for row in table]
+    share = "lincat evaluate, share of the kernel's throughput"
     bars = [
-        Bar("lincat evaluate, share of the kernel's throughput", *_worst(shares, min, ">=", 0.6)),
-        Bar("growth of memory over the run, MB", *_worst(growths, max, "<=", 16.0)),
+        worst(share, table, "of the kernel", ">=", 0.6),
+        worst("growth of memory over the run, MB", table, "growth, MB", "<=", 16.0),
     ]
     note = (
         "The kernel alone, in memory, with the sums of tail averaging: "
@@ -66,13 +65,6 @@ def section(settings: Settings, progress: Callable[[str], None]) -> Result:
     )
     title = f"lincat evaluate on {rows:,} rows of Parquet (d = {_WIDTH + 1}, K = {_K})"
     return Result(title, table, bars, [note])
-
-
-def _worst(
-    pairs: list[tuple[float, str]], choose: Callable[..., Any], relation: str, limit: float
-) -> tuple[float, str, float, str]:
-    value, where = choose(pairs)
-    return value, relation, limit, where
 
 
 class _Kernel:

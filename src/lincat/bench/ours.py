@@ -15,7 +15,7 @@ from lincat.bench.contender import Contender
 from lincat.data.transitions import Transitions
 from lincat.learners.linear_ctd import LinearCTD
 
-__all__ = ["kernel", "learner", "reference", "variants"]
+__all__ = ["kernel", "kernel_features", "learner", "reference", "variants"]
 
 
 def kernel(
@@ -29,7 +29,7 @@ def kernel(
     clipped, limit, rule, seen = np.zeros(2), 1e12, int(kernels.rules.CTD), 0
     start = (Theta, U, clipped)
     rest = (data.rho, data.delta, data.step, limit, case.K, rule, seen)
-    phi, phi_next = (_features(data, x, dtype) for x in (data.phi, data.phi_next))
+    phi, phi_next = (kernel_features(data, x, dtype) for x in (data.phi, data.phi_next))
     run: Callable[[], object]
     if case.kind == "dense" and case.batch == 1:
 
@@ -87,7 +87,7 @@ def reference(data: Data) -> Callable[[int], FloatArray]:
     return after
 
 
-def _features(data: Data, phi: Any, dtype: type) -> Any:
+def kernel_features(data: Data, phi: Any, dtype: type) -> Any:
     """Features as the loops take them."""
     case = data.case
     if case.kind == "dense":
@@ -104,5 +104,5 @@ def _public_features(data: Data, phi: Any) -> Any:
         return phi
     import scipy.sparse
 
-    indptr, indices, values = _features(data, phi, np.float64)
+    indptr, indices, values = kernel_features(data, phi, np.float64)
     return scipy.sparse.csr_array((values, indices, indptr), shape=(len(data), data.case.d))

@@ -37,10 +37,6 @@ class Bar:
         said = "yes" if self.holds else "NO"
         return f"{said}, on the line" if abs(self.measured / self.limit - 1) < _SCATTER else said
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the bar and its verdict, for JSON."""
-        return {**asdict(self), "holds": self.holds}
-
 
 @dataclass
 class Result:
@@ -53,13 +49,7 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything, for JSON."""
-        return {**asdict(self), "bars": [bar.as_dict() for bar in self.bars]}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Result:
-        """Restore what :meth:`as_dict` gave."""
-        bars = [Bar(**{k: v for k, v in bar.items() if k != "holds"}) for bar in values["bars"]]
-        return cls(values["title"], values["rows"], bars, values["notes"])
+        return {**asdict(self), "bars": [{**asdict(bar), "holds": bar.holds} for bar in self.bars]}
 
 
 def worst(

@@ -28,10 +28,11 @@ SECTIONS = (
     "memory",
     "evaluate",
     "speed",
+    "guards",
     "batches",
     "batch",
 )
-_ONE_CORE = ("target", "scaling", "speed", "batches")
+_ONE_CORE = ("target", "scaling", "speed", "guards", "batches")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -43,6 +44,8 @@ _ONE_THREAD = {
 
 def run_section(name: str, settings: Settings, *, quiet: bool = False) -> Result:
     """Run one section in a new process; its progress goes to standard error, unless quiet."""
+    import msgspec
+
     done = subprocess.run(
         [sys.executable, "-m", "lincat.bench", name, json.dumps(asdict(settings))],
         stdout=subprocess.PIPE,
@@ -54,7 +57,7 @@ def run_section(name: str, settings: Settings, *, quiet: bool = False) -> Result
     if done.returncode != 0:
         failed = Bar("runs to its end", 0.0, ">=", 1.0, f"{name}: exit code {done.returncode}")
         return Result(name, bars=[failed], notes=[done.stderr or f"{name} failed, see above"])
-    return Result.from_dict(json.loads(done.stdout))
+    return msgspec.json.decode(done.stdout, type=Result)
 
 
 def run_here(name: str, settings: Settings, progress: Callable[[str], None]) -> Result:

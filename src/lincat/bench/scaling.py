@@ -2,65 +2,50 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from statistics import median
 
 import numpy as np
 
 from lincat.bench import ours
 from lincat.bench.cases import Case, draw
+from lincat.bench.contender import seconds_of
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
 __all__ = ["section"]
-
-_DECADE = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0)
 
 
 def section(settings: Settings, progress: Callable[[str], None]) -> Result:
     """Fit time = a + b x over a decade of each."""
     result = Result("Nanoseconds a transition over a decade: straight line, and exponent (log-log)")
     K, active = (8, 2) if settings.quick else (96, 4)
-    intervals = [int(K * x) for x in _DECADE]
-    features = [int(active * x) for x in _DECADE]
-    _fit(
-        result,
-        "intervals K, 3 dense features",
-        intervals,
-        [Case("dense", 3, k) for k in intervals],
-        settings,
-        progress,
-    )
-    _fit(
-        result,
-        "active features (nnz) of 960, K = 51",
-        features,
-        [Case("tiles", 960 // nnz * nnz, 51, active=nnz) for nnz in features],
-        settings,
-        progress,
-    )
+    cases = {
+        "intervals K, 3 dense features": {k: Case("dense", 3, k) for k in _decade(K)},
+        "active features (nnz) of 960, K = 51": {
+            nnz: Case("tiles", 960 // nnz * nnz, 51, active=nnz) for nnz in _decade(active)
+        },
+    }
+    for what, by_size in cases.items():
+        progress(what)
+        _fit(result, what, by_size, settings)
     return result
 
 
-def _fit(
-    result: Result,
-    what: str,
-    sizes: Sequence[int],
-    cases: Sequence[Case],
-    settings: Settings,
-    progress: Callable[[str], None],
-) -> None:
-    progress(what)
+def _decade(first: int) -> list[int]:
+    return [int(first * x) for x in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.5, 8.0, 10.0)]
+
+
+def _fit(result: Result, what: str, cases: dict[int, Case], settings: Settings) -> None:
+    sizes = list(cases)
     count = 50 if settings.quick else 20_000
-    contenders = [ours.kernel(draw(case, count, settings.seed)) for case in cases]
+    contenders = [ours.kernel(draw(case, count, settings.seed)) for case in cases.values()]
     seconds: list[list[float]] = [[] for _ in contenders]
     for round_ in range(settings.rounds + 1):
         for contender, found in zip(contenders, seconds, strict=True):
-            start = time.process_time()
-            contender.run()
+            taken = seconds_of(contender)
             if round_:  # the first one compiles
-                found.append((time.process_time() - start) / count)
+                found.append(taken)
     x, y = np.asarray(sizes, dtype=np.float64), 1e9 * np.array([median(s) for s in seconds])
     slope, at_zero = np.polyfit(x, y, 1)
     unexplained = ((y - at_zero - slope * x) ** 2).sum() / ((y - y.mean()) ** 2).sum()

@@ -17,7 +17,7 @@ from lincat.cli.leaving import INTERRUPTED
 if TYPE_CHECKING:
     from lincat.runs.loop import EvaluationRun
 
-__all__ = ["run_to_the_end"]
+__all__ = ["progress_bar", "run_to_the_end"]
 
 
 def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
@@ -33,7 +33,9 @@ def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
             for _ in run.run():
                 pass
             return
-        with _bar() as progress:
+        from rich.progress import MofNCompleteColumn
+
+        with progress_bar(MofNCompleteColumn(), "{task.fields[pace]}") as progress:
             task = progress.add_task("reading", total=None, pace="")
             for state in run.run():
                 seconds = progress.tasks[0].elapsed or 0.0
@@ -47,30 +49,14 @@ def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
                 )
 
 
-def _bar() -> Any:
+def progress_bar(*middle: Any) -> Any:
+    """Return a bar on standard error, with columns of its own in the middle."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[pace]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
+    begin = (progress.SpinnerColumn(), "{task.description}", progress.BarColumn(bar_width=30))
+    end = (progress.TimeElapsedColumn(), "left", progress.TimeRemainingColumn())
+    return progress.Progress(*begin, *middle, *end, console=Console(stderr=True), transient=True)
 
 
 @contextmanager

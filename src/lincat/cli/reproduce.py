@@ -13,6 +13,7 @@ import click
 
 import lincat
 from lincat.cli.options import resumable_output_options, spinner, terminal
+from lincat.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from lincat.paper.document import Document
@@ -105,9 +106,9 @@ def reproduce(
 def _units(what: Sequence[str], settings: Settings) -> list[Unit]:
     from lincat.paper.beyond import beyond_units
     from lincat.paper.experiments import paper_units
-    from lincat.paper.settings import BEYOND, FIGURES, TABLES
+    from lincat.paper.settings import BEYOND, FIGURES, RULES
 
-    paper = (*TABLES, *FIGURES)
+    paper = (*RULES.values(), *FIGURES)
     groups = {"all": (*paper, *BEYOND), "paper": paper, "beyond": BEYOND}
     wanted: set[str] = set()
     for name in what or ("all",):
@@ -132,24 +133,7 @@ def _progress(done: Iterable[Unit], units: Sequence[Unit], *, quiet: bool) -> It
     if quiet or not sys.stderr.isatty():
         yield from done
         return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with progress_bar("{task.percentage:>3.0f} %") as progress:
         task = progress.add_task("Running", total=sum(unit.cost for unit in units))
         for unit in done:
             progress.update(task, advance=unit.cost, description=f"{unit.dataset} {unit.name}")

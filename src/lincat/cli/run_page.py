@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from lincat.inference.answer import Check, Validation, coverage_name
+from lincat.inference.answer import Check
+from lincat.inference.validation import Validation, coverage_name
 from lincat.report.answer_page import cautions, lost_mass, summary_text
 from lincat.report.tables import Row, summary_rows
 from lincat.runs.run import Run

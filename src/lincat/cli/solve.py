@@ -16,6 +16,7 @@ from lincat.cli.options import level_option, output_options, spinner, terminal, 
 
 if TYPE_CHECKING:
     from lincat import Grid, Problem, ReturnDistribution
+    from lincat.report.tables import Row
 
 __all__ = ["solve"]
 
@@ -119,10 +120,9 @@ class _Solution:
     def __init__(
         self, problem: Problem, grid: Grid | None, level: float, threshold: float | None
     ) -> None:
-        from lincat.report.tables import summary_rows
         from lincat.solvers.returns import settled_returns
 
-        self.problem, self.level = problem, level
+        self.problem, self.level, self.threshold = problem, level, threshold
         self.change: float | None = None
         if grid is None:
             found = settled_returns(problem.process, problem.gamma, level=level)
@@ -130,16 +130,18 @@ class _Solution:
         else:
             self.true = lincat.true_returns(problem.process, problem.gamma, grid)
         self.grid = self.true.grid
-        self.summary = summary_rows(
-            self.true, problem.state_names, level=level, threshold=threshold
-        )
+        self.summary = self._rows(self.true)
         self.linear: ReturnDistribution | None = None
         if not problem.is_tabular:
-            self._solve_linear(threshold)
+            self._solve_linear()
 
-    def _solve_linear(self, threshold: float | None) -> None:
+    def _rows(self, dist: ReturnDistribution) -> list[Row]:
         from lincat.report.tables import summary_rows
 
+        names = self.problem.state_names
+        return summary_rows(dist, names, level=self.level, threshold=self.threshold)
+
+    def _solve_linear(self) -> None:
         problem, grid = self.problem, self.grid
         if self.change is not None:
             grid = problem.grid(min(grid.intervals, _MOST_LINEAR))
@@ -151,9 +153,7 @@ class _Solution:
                 problem.process, problem.Phi, grid, problem.gamma
             )
         self.linear = lincat.ReturnDistribution(lincat.cdf_from_theta(problem.Phi, Theta), grid)
-        self.linear_summary = summary_rows(
-            self.linear, problem.state_names, level=self.level, threshold=threshold
-        )
+        self.linear_summary = self._rows(self.linear)
 
     @property
     def accuracy(self) -> str:
@@ -165,10 +165,6 @@ class _Solution:
 
     def as_dict(self) -> dict[str, Any]:
         problem = self.problem
-        states = [
-            {**row, "pmf": pmf.tolist()}
-            for row, pmf in zip(self.summary, self.true.pmf, strict=True)
-        ]
         answer: dict[str, Any] = {
             "name": problem.name,
             "note": problem.note,
@@ -176,15 +172,12 @@ class _Solution:
             "grid": asdict(self.grid),
             "change": self.change,
             "atoms": self.grid.atoms.tolist(),
-            "states": states,
+            "states": _with_masses(self.summary, self.true),
         }
         if self.linear is not None:
             answer["linear"] = {
                 "features": problem.Phi.shape[1],
-                "states": [
-                    {**row, "pmf": pmf.tolist()}
-                    for row, pmf in zip(self.linear_summary, self.linear.pmf, strict=True)
-                ],
+                "states": _with_masses(self.linear_summary, self.linear),
                 "approximation_error": {
                     name: value if math.isfinite(value) else None
                     for name, value in {**asdict(self.error), "bound": self.error.bound}.items()
@@ -197,28 +190,23 @@ class _Solution:
 
         console = terminal()
         problem, grid = self.problem, self.grid
-        title = (
-            f"{problem.name}: true return distributions (gamma {problem.gamma:g}, {self.accuracy})"
-        )
         rows = [
             {**row, "shape": sparkline(pmf)}
             for row, pmf in zip(self.summary, self.true.pmf, strict=True)
         ]
         zero = 1e-12 * (grid.high - grid.low)
-        console.print(title)
+        about = f"(gamma {problem.gamma:g}, {self.accuracy})"
+        console.print(f"{problem.name}: true return distributions {about}")
         console.print(rich_table(rows[:_MOST_SUMMARY_ROWS], zero_below=zero))
         if self.linear is not None:
             d = problem.Phi.shape[1]
             console.print(f"fixed point of Linear-CTD with {d} features")
             console.print(rich_table(self.linear_summary[:_MOST_SUMMARY_ROWS], zero_below=zero))
-            console.print(
-                f"Distance to the truth W1,mu {self.error.wasserstein:.4g} "
-                + (
-                    f"(Prop. approx_error allows {self.error.bound:.4g})."
-                    if math.isfinite(self.error.bound)
-                    else "(Prop. approx_error sets no bound without discounting)."
-                )
-            )
+            bound = "sets no bound without discounting"
+            if math.isfinite(self.error.bound):
+                bound = f"allows {self.error.bound:.4g}"
+            distance = f"{self.error.wasserstein:.4g} (Prop. approx_error {bound})"
+            console.print(f"Distance to the truth W1,mu {distance}.")
         complete = len(rows) <= _MOST_SUMMARY_ROWS
         if len(self.true) <= _MOST_MASS_COLUMNS and grid.intervals < _MOST_MASS_ROWS:
             masses = mass_rows(self.true, problem.state_names)
@@ -251,3 +239,7 @@ class _Solution:
             level=self.level,
         )
         return [*(folder / name for name in texts), *save_figure(figure, folder, "returns")]
+
+
+def _with_masses(rows: list[Row], dist: ReturnDistribution) -> list[dict[str, Any]]:
+    return [{**row, "pmf": pmf.tolist()} for row, pmf in zip(rows, dist.pmf, strict=True)]

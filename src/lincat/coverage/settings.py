@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lincat.coverage.cases import CASES
+from lincat.processes.finite import Sampling
 
 __all__ = ["CONFIDENCE", "FIRST_SEED", "KINDS", "SIZES", "Bars", "Settings"]
 
@@ -13,7 +14,7 @@ CONFIDENCE = 0.95
 FIRST_SEED = 10_000
 SIZES = (5_000, 20_000, 100_000)
 #: How data come, and what the process calls it.
-KINDS = {"walk": "markov", "independent": "generative"}
+KINDS: dict[str, Sampling] = {"walk": "markov", "independent": "generative"}
 
 
 @dataclass(frozen=True)

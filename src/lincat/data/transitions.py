@@ -11,6 +11,7 @@ from lincat import kernels
 from lincat._arguments import (
     check_array,
     check_discounts,
+    check_each,
     check_flags,
     check_indices,
     check_sparse,
@@ -74,23 +75,21 @@ class Transitions:
         if self.kind == "dense" and self.phi.dtype != self.phi_next.dtype:
             self.phi, self.phi_next = (x.astype(np.float64) for x in (self.phi, self.phi_next))
         self.reward: FloatArray = check_array(reward, "reward", shape=(n,))
-        self.terminated: BoolArray | None = (
-            None if terminated is None else check_flags(terminated, "terminated", n)
-        )
-        self.truncated: BoolArray | None = (
-            None if truncated is None else check_flags(truncated, "truncated", n)
-        )
-        self.discount: FloatArray | None = (
-            None if discount is None else check_discounts(discount, "discount", n)
-        )
+        #: Rewards as they came, also where TD errors stand for them.
+        self.reward_seen: FloatArray = self.reward
+        self.terminated: BoolArray | None = None
+        self.truncated: BoolArray | None = None
+        self.discount: FloatArray | None = None
         self.weight: FloatArray | None = None
+        if terminated is not None:
+            self.terminated = check_flags(terminated, "terminated", n)
+        if truncated is not None:
+            self.truncated = check_flags(truncated, "truncated", n)
+        if discount is not None:
+            self.discount = check_discounts(discount, "discount", n)
         if weight is not None:
-            self.weight = check_array(weight, "weight", shape=(n,))
-            if (self.weight < 0.0).any():
-                bad = int(np.argmax(self.weight < 0.0))
-                raise fail(
-                    "weight", "numbers of at least 0", f"{self.weight[bad]:g} at index {bad}"
-                )
+            ratios = check_array(weight, "weight", shape=(n,))
+            self.weight = check_each(ratios, ratios >= 0.0, "weight", "numbers of at least 0")
 
     @property
     def kind(self) -> str:
@@ -110,12 +109,8 @@ class Transitions:
         if not isinstance(part, slice):
             raise fail("index", "a slice of transitions", repr(part))
         piece = object.__new__(Transitions)
-        piece.phi, piece.phi_next = self.phi[part], self.phi_next[part]
-        piece.reward = self.reward[part]
-        piece.terminated = None if self.terminated is None else self.terminated[part]
-        piece.truncated = None if self.truncated is None else self.truncated[part]
-        piece.discount = None if self.discount is None else self.discount[part]
-        piece.weight = None if self.weight is None else self.weight[part]
+        for name, column in vars(self).items():
+            setattr(piece, name, None if column is None else column[part])
         return piece
 
     def __repr__(self) -> str:

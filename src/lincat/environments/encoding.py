@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lincat._arguments import fail
 from lincat._typing import FloatArray
+from lincat.data.starts import Starts
 from lincat.data.steps import ObservationSpace
 
-__all__ = ["Observations"]
+__all__ = ["EncodedSource", "Observations"]
 
 #: Bounds beyond this mean "none": CartPole has had 3.4e38, the largest float32.
 _AS_GOOD_AS_INFINITE = 1e30
@@ -129,6 +131,37 @@ class Observations:
             return i, f"{rows[i] + self._start}, which is not in {self.gym_space}"
         j = int(np.argmax(~np.isfinite(rows[i])))
         return i, f"{rows[i, j]} for {self.space.names[j]}"
+
+    def check(self, place: Callable[[int], str], reward: FloatArray, *tables: Any) -> None:
+        """Refuse observations and rewards that would poison a learner; ``place`` names a step."""
+        for rows in tables:
+            found = self.problem(rows)
+            if found is not None:
+                expected = "an observation that is finite and in its space"
+                raise fail(place(found[0]), expected, found[1])
+        if not np.isfinite(reward).all():
+            i = int(np.argmax(~np.isfinite(reward)))
+            raise fail(place(i), "a finite reward", reward[i])
+
+
+class EncodedSource:
+    """What sources share whose observations are of a Gymnasium space."""
+
+    skipped_rows = 0
+
+    def __init__(self, observations: Observations) -> None:
+        self._observations = observations
+        self._starts = Starts()
+
+    @property
+    def space(self) -> ObservationSpace:
+        """What is known of the observations."""
+        return self._observations.space
+
+    @property
+    def starts(self) -> Any:
+        """The first observations of at most 256 of the episodes seen so far."""
+        return self._starts.sample()
 
 
 def _bounds(space: Any) -> tuple[FloatArray, FloatArray]:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import InvalidInputError, check_integer, fail, reason
-from lincat._typing import BoolArray, FloatArray
-from lincat.data.starts import Starts
-from lincat.data.steps import ObservationSpace, Steps
-from lincat.environments.encoding import Observations
+from lincat._typing import BoolArray
+from lincat.data.steps import Steps
+from lincat.environments.encoding import EncodedSource, Observations
 from lincat.environments.making import (
     Environment,
     autoreset_mode,
@@ -27,7 +26,7 @@ _BATCH_STEPS = 4096
 _BATCH_BYTES = 64 << 20  # of observations: pictures come in smaller batches
 
 
-class GymSource:
+class GymSource(EncodedSource):
     """Steps that a policy takes in a Gymnasium environment.
 
     An episode that *terminated* ends there; one that was *truncated*, by a time limit say, is cut
@@ -67,8 +66,6 @@ class GymSource:
     4
     """
 
-    skipped_rows = 0
-
     def __init__(
         self,
         environment: Environment,
@@ -96,7 +93,7 @@ class GymSource:
                 seen, done = env.observation_space, env.action_space
             self.name = env.spec.id if env.spec is not None else environment_name(environment)
             plain_name = env.spec.name if env.spec is not None else ""
-            self._observations = Observations(seen, env_name=plain_name)
+            super().__init__(Observations(seen, env_name=plain_name))
             self.policy = policy_from(policy, seen, done, trust_pickle=trust_pickle)
         finally:
             env.close()
@@ -104,17 +101,6 @@ class GymSource:
             self._default_block() if block is None else check_integer(block, "block", low=1)
         )
         self.description = f"{self.name}, {self.policy.description} policy"
-        self._starts = Starts()
-
-    @property
-    def space(self) -> ObservationSpace:
-        """What is known of the observations."""
-        return self._observations.space
-
-    @property
-    def starts(self) -> Any:
-        """The first observations of at most 256 of the episodes seen so far."""
-        return self._starts.sample()
 
     def batches(self, *, skip: int = 0) -> Iterator[Steps]:
         """Yield ``length - skip`` steps from new episodes, whose seeds depend on ``skip``."""
@@ -127,9 +113,7 @@ class GymSource:
         kind = _VectorWalk if self._is_vector(env) else _SingleWalk
         try:
             with quiet():
-                walk = kind(
-                    env, self.policy, self._observations, self._starts, self.name, int(seeds[1])
-                )
+                walk = kind(self, env, int(seeds[1]))
             while left > 0:
                 with quiet():  # not around the yield: filters are global
                     batch = walk.take(min(self.block, -(-left // self.n_envs)))
@@ -159,22 +143,14 @@ class GymSource:
 class _Walk:
     """What both ways of stepping share: where they are, and what they say when it fails."""
 
-    def __init__(
-        self,
-        env: Any,
-        policy: Policy,
-        observations: Observations,
-        starts: Starts,
-        name: str,
-        seed: int,
-    ) -> None:
-        self.env, self.policy, self.observations = env, policy, observations
-        self.starts, self.name = starts, name
+    def __init__(self, source: GymSource, env: Any, seed: int) -> None:
+        self.env, self.policy, self.name = env, source.policy, source.name
+        self.observations, self.starts = source._observations, source._starts
         self.taken = 0  # steps before the current batch, of each environment
         try:
             self.raw, _ = env.reset(seed=seed)
         except Exception as error:
-            raise fail(f"environment {name}", "reset to work", reason(error)) from error
+            raise fail(f"environment {self.name}", "reset to work", reason(error)) from error
 
     def error(self, t: int, error: Exception) -> InvalidInputError:
         """Say which step failed; a policy's own errors say what they need to."""
@@ -183,25 +159,11 @@ class _Walk:
         place = f"environment {self.name}, step {self.taken + t}"
         return fail(place, "step to work", reason(error))
 
-    def check(
-        self, rows: Any, reward: FloatArray, next_rows: Any, place: Callable[[int], str]
-    ) -> None:
-        """Refuse numbers that would poison a learner."""
-        found = self.observations.problem(rows) or self.observations.problem(next_rows)
-        if found is not None:
-            raise fail(place(found[0]), "an observation that is finite and in its space", found[1])
-        bad = ~np.isfinite(reward)
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise fail(place(i), "a finite reward", reward[i])
-
 
 class _SingleWalk(_Walk):
     """One environment, reset when an episode is over."""
 
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self.fresh = True
+    fresh = True
 
     def take(self, n: int) -> Steps:
         """Take n steps."""
@@ -223,10 +185,10 @@ class _SingleWalk(_Walk):
         except Exception as error:
             raise self.error(t, error) from error
         self.raw = raw
-        self.check(
-            rows, reward, next_rows, lambda i: f"environment {self.name}, step {self.taken + i}"
+        first, self.taken = self.taken, self.taken + n
+        self.observations.check(
+            lambda i: f"environment {self.name}, step {first + i}", reward, rows, next_rows
         )
-        self.taken += n
         return Steps(rows, reward, next_rows, terminated, truncated & ~terminated)
 
 
@@ -271,13 +233,11 @@ class _VectorWalk(_Walk):
         order = np.argwhere(valid.T)  # (environment, step), environment by environment
         e, s = order[:, 0], order[:, 1]
         batch = Steps(rows[s, e], reward[s, e], next_rows[s, e], terminated[s, e], truncated[s, e])
-        self.check(
-            batch.observation,
-            batch.reward,
-            batch.next_observation,
-            lambda i: f"environment {self.name}, step {self.taken + s[i]} of copy {e[i]}",
+        first, self.taken = self.taken, self.taken + steps
+        self.observations.check(
+            lambda i: f"environment {self.name}, step {first + s[i]} of copy {e[i]}",
+            *(batch.reward, batch.observation, batch.next_observation),
         )
-        self.taken += steps
         return batch
 
     def _go_on(self, done: BoolArray, info: dict[str, Any], next_rows: Any) -> None:
@@ -299,15 +259,10 @@ class _VectorWalk(_Walk):
         self.starts.add_many(self.rows[done])
 
     def _last_observations(self, info: dict[str, Any]) -> Any:
-        last = info.get(
-            "final_obs", info.get("final_observation")
-        )  # older libraries say the latter
+        last = info.get("final_obs", info.get("final_observation"))  # as older libraries say
         if last is None:
-            raise fail(
-                f"environment {self.name}",
-                'info["final_obs"] at the end of an episode (SAME_STEP)',
-                "none",
-            )
+            expected = 'info["final_obs"] at the end of an episode (SAME_STEP)'
+            raise fail(f"environment {self.name}", expected, "none")
         if isinstance(last, np.ndarray | list):
             return last
         from gymnasium.vector.utils import iterate

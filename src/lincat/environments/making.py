@@ -63,36 +63,33 @@ def open_environment(
     lincat._arguments.InvalidInputError: environment: expected the id of a Gymnasium environment,
     got 'CartPol-v1'; Environment `CartPol` doesn't exist. Did you mean: `CartPole`?
     """
-    import gymnasium
-
     chosen = dict(options or {})
     if isinstance(environment, str) and ":" in environment:
         module, name = import_name(environment, "environment")
         environment = getattr(module, name, name)
-    label = environment_name(environment)
     with quiet():
         try:
-            made = _make(environment, chosen, n_envs)
+            return _make(environment, chosen, n_envs)
         except InvalidInputError:
             raise
-        except gymnasium.error.DependencyNotInstalled as error:
-            raise fail(
-                "environment", "one whose packages are installed", f"{label!r}", one_line(error)
-            ) from error
-        except ModuleNotFoundError as error:
-            remedy = f"it needs the package {error.name}: pip install {error.name}"
-            raise fail(
-                "environment", "one whose packages are installed", f"{label!r}", remedy
-            ) from error
-        except gymnasium.error.Error as error:
-            raise fail(
-                "environment", "the id of a Gymnasium environment", f"{label!r}", one_line(error)
-            ) from error
         except Exception as error:
-            raise fail(
-                "environment", f"{label!r} to start with options {chosen}", reason(error)
-            ) from error
-    return made
+            trouble = _trouble(error, environment_name(environment), chosen)
+            raise fail("environment", *trouble) from error
+
+
+def _trouble(error: Exception, label: str, options: dict[str, Any]) -> tuple[str, str, str]:
+    """What was expected of an environment, what came instead, and the remedy."""
+    import gymnasium
+
+    installed = "one whose packages are installed"
+    if isinstance(error, gymnasium.error.DependencyNotInstalled):
+        return installed, repr(label), one_line(error)
+    if isinstance(error, ModuleNotFoundError):
+        remedy = f"it needs the package {error.name}: pip install {error.name}"
+        return installed, repr(label), remedy
+    if isinstance(error, gymnasium.error.Error):
+        return "the id of a Gymnasium environment", repr(label), one_line(error)
+    return f"{label!r} to start with options {options}", reason(error), ""
 
 
 def _make(environment: Environment, options: dict[str, Any], n_envs: int) -> Any:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import InvalidInputError, check_integer, fail, reason
-from lincat.data.starts import Starts
-from lincat.data.steps import ObservationSpace, Steps, joined
-from lincat.environments.encoding import Observations
+from lincat.data.steps import Steps, joined
+from lincat.environments.encoding import EncodedSource, Observations
 from lincat.environments.making import quiet
 
 __all__ = ["MinariSource"]
@@ -18,7 +17,7 @@ __all__ = ["MinariSource"]
 _BATCH_STEPS = 4096
 
 
-class MinariSource:
+class MinariSource(EncodedSource):
     """The steps of a Minari data set, episode by episode, the same each time.
 
     Parameters
@@ -35,30 +34,16 @@ class MinariSource:
     lincat._arguments.InvalidInputError: minari: expected the id of a data set on this machine, ...
     """
 
-    skipped_rows = 0
-
     def __init__(self, dataset_id: str) -> None:
         self.dataset_id = dataset_id
         self._data = _opened(dataset_id)
         spec = self._data.env_spec
-        self._observations = Observations(
-            self._data.observation_space, env_name="" if spec is None else spec.name
-        )
+        name = "" if spec is None else spec.name
+        super().__init__(Observations(self._data.observation_space, env_name=name))
         self.length: int = int(self._data.total_steps)
         if self.length == 0:
             raise fail(f"minari {dataset_id}", "at least one step", "an empty data set")
         self.description = f"Minari {dataset_id}, {self._data.total_episodes:,} episodes"
-        self._starts = Starts()
-
-    @property
-    def space(self) -> ObservationSpace:
-        """What is known of the observations."""
-        return self._observations.space
-
-    @property
-    def starts(self) -> Any:
-        """The first observations of at most 256 of the episodes seen so far."""
-        return self._starts.sample()
 
     def batches(self, *, skip: int = 0) -> Iterator[Steps]:
         """Yield the steps after the first ``skip``."""
@@ -103,13 +88,8 @@ class MinariSource:
             raise
         except Exception as error:
             raise fail(place, f"{n + 1} observations for {n} steps", reason(error)) from error
-        found = self._observations.problem(rows)
-        if found is not None:
-            raise fail(f"{place}, step {found[0]}", "a finite observation", found[1])
         reward = np.asarray(episode.rewards, np.float64)
-        if not np.isfinite(reward).all():
-            t = int(np.argmax(~np.isfinite(reward)))
-            raise fail(f"{place}, step {t}", "a finite reward", reward[t])
+        self._observations.check(lambda t: f"{place}, step {t}", reward, rows)
         terminated = np.asarray(episode.terminations, bool)
         truncated = np.asarray(episode.truncations, bool).copy()
         truncated[-1] = True  # whatever the record says, the next row does not follow
@@ -119,26 +99,20 @@ class MinariSource:
 
 
 def _opened(dataset_id: str) -> Any:
+    install = "pip install 'lincat[minari]'"
     try:
         import minari
     except ImportError as error:
-        raise fail(
-            "minari", "the package minari", "no such package", "pip install 'lincat[minari]'"
-        ) from error
+        raise fail("minari", "the package minari", "no such package", install) from error
     with quiet():
         try:
             return minari.load_dataset(dataset_id)
         except FileNotFoundError as error:
-            raise fail(
-                "minari",
-                "the id of a data set on this machine",
-                repr(dataset_id),
-                f"get it with: minari download {dataset_id}",
-            ) from error
+            expected = "the id of a data set on this machine"
+            remedy = f"get it with: minari download {dataset_id}"
+            raise fail("minari", expected, repr(dataset_id), remedy) from error
         except ImportError as error:
-            remedy = "pip install 'lincat[minari]'"
-            raise fail(
-                f"minari {dataset_id}", "its packages installed", reason(error), remedy
-            ) from error
+            expected = "its packages installed"
+            raise fail(f"minari {dataset_id}", expected, reason(error), install) from error
         except Exception as error:
             raise fail("minari", "a data set", f"{dataset_id!r} ({reason(error)})") from error

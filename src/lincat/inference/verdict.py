@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lincat.inference.answer import Check, GroupValidation, Validation, Verdict
+from lincat.inference.answer import Check, Verdict
+from lincat.inference.validation import GroupValidation, Validation
 
 __all__ = ["Diagnosis", "judge"]
 

@@ -16,25 +16,10 @@ parameters. The submodules are imported on first use, because importing Numba ta
 commands.
 """
 
+import pkgutil
+
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submodules=[
-        "bellman",
-        "columns",
-        "csr",
-        "dense",
-        "features",
-        "guards",
-        "layout",
-        "linear_td",
-        "product",
-        "returns",
-        "rules",
-        "sampling",
-        "states",
-        "step_sizes",
-        "sums",
-    ],
+    __name__, submodules=[module.name for module in pkgutil.iter_modules(__path__)]
 )

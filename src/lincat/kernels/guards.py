@@ -3,8 +3,10 @@
 Compiled code does not look at the bounds of arrays, and SciPy does not look at the columns of a
 sparse matrix: one that is outside of its shape would be written to all the same. Callers check what
 users give them and say what is wrong in their own words; here is the last look, for arrays that
-changed after that and for callers with a bug. A guard raises IndexError, and costs a comparison for
-each number that is used as an address, of which an update makes K multiplications at least.
+changed after that and for callers with a bug. A guard raises IndexError. Its pass
+over the addresses takes 1.4 % of Linear-CTD with states, 0.3 % with tiles, and 2.6 % of Linear-TD
+with tiles (``lincat bench guards``); with states, where it would take 6 %, Linear-TD looks at each
+as it comes.
 """
 
 import numpy as np
@@ -64,10 +66,10 @@ def guard_groups(offsets, count, rows):
 
 @njit(**CALLED)
 def _ordered(offsets, following):
-    ordered = True
+    signs = following[:1].sum() * 0  # a zero of their type
     for s in range(offsets.shape[0]):
-        ordered &= offsets[s] <= following[s]
-    return ordered
+        signs |= following[s] - offsets[s]
+    return signs >= 0
 
 
 @njit(**OWNING)
@@ -84,12 +86,12 @@ def _all_inside(numbers, count):
     """Whether all are among 0 .. count - 1."""
     if numbers.shape[0] == 0:
         return True
-    smallest = largest = numbers[0]
-    # By index, not "for number in numbers": that would not run through vector registers.
+    # By their signs: x | (count - 1 - x) is negative where x is outside. Vector registers have no
+    # smaller and larger of 64-bit integers. (Not "for number in numbers": that would not use them.)
+    signs = numbers[0] * 0
     for j in range(numbers.shape[0]):
-        smallest = min(smallest, numbers[j])
-        largest = max(largest, numbers[j])
-    return smallest >= 0 and largest < count
+        signs |= numbers[j] | (count - 1 - numbers[j])
+    return signs >= 0
 
 
 @njit(**KERNEL)

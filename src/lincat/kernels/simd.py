@@ -231,18 +231,12 @@ def _call(builder, name, vector, args):
 
 @intrinsic
 def fma(typingctx, a, b, c):
-    def emit(context, builder, signature, args):
-        return _call(builder, "fma", a, args)
-
-    return a(a, b, c), emit
+    return a(a, b, c), lambda context, builder, signature, args: _call(builder, "fma", a, args)
 
 
 @intrinsic
 def floor(typingctx, a):
-    def emit(context, builder, signature, args):
-        return _call(builder, "floor", a, args)
-
-    return a(a), emit
+    return a(a), lambda context, builder, signature, args: _call(builder, "floor", a, args)
 
 
 @intrinsic

@@ -18,13 +18,13 @@ import numpy as np
 from lincat import kernels
 from lincat._arguments import check_array, check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
-from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
-from lincat.learners._one import LearnsOne
+from lincat.learners._learning import Learning
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
-from lincat.learners.inputs import Rows, as_transitions, used_rows
+from lincat.learners.inputs import Rows, used_rows
 from lincat.learners.registry import AVERAGINGS, DTYPES
 from lincat.learners.schedules import (
     Seen,
@@ -43,7 +43,7 @@ _FOLD = 16_384
 _CHUNK = 16_384
 
 
-class Learner(LearnsOne, Parametrised, ABC):
+class Learner(Learning, Parametrised, ABC):
     """Base of all learners; see :class:`lincat.LinearCTD` for the parameters that all have."""
 
     #: Whether what is predicted is linear in the parameters, so that averages of one are averages
@@ -125,59 +125,13 @@ class Learner(LearnsOne, Parametrised, ABC):
 
     # -------------------------------------------------------------------------------- learning
 
-    def fit(
-        self,
-        phi: Any,
-        reward: ArrayLike | None = None,
-        phi_next: Any = None,
-        *,
-        terminated: ArrayLike | None = None,
-        discount: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-        batch_size: int = 1,
-    ) -> Self:
-        """Forget everything, then learn from these transitions in one pass.
-
-        The number of updates is known, so averaging="tail" covers exactly the second half.
-        Arguments as for :meth:`partial_fit`.
-        """
-        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
-        batch_size = check_integer(batch_size, "batch_size", low=1)
-        self._forget()
-        horizon = -(-len(transitions) // batch_size) if self.horizon is None else self.horizon
+    def _take(self, transitions: Transitions, batch_size: int, *, whole: bool) -> Self:
+        horizon = self.horizon
+        if whole and horizon is None:
+            horizon = -(-len(transitions) // batch_size)
         self._learn(transitions, batch_size, horizon)
-        self._end_warm_up()
-        return self
-
-    def partial_fit(
-        self,
-        phi: Any,
-        reward: ArrayLike | None = None,
-        phi_next: Any = None,
-        *,
-        terminated: ArrayLike | None = None,
-        discount: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-        batch_size: int = 1,
-    ) -> Self:
-        """Continue learning from more transitions.
-
-        Parameters
-        ----------
-        phi : Transitions, or features as for it
-            With features, ``reward`` and ``phi_next`` are needed too.
-        reward, phi_next, terminated, discount, weight
-            As for :class:`lincat.Transitions`.
-        batch_size : int
-            Transitions per update: the mean of their updates, all taken at the same parameters.
-            A call whose length is no multiple ends with a smaller batch.
-
-        Returns
-        -------
-        The learner itself.
-        """
-        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
-        self._learn(transitions, check_integer(batch_size, "batch_size", low=1), self.horizon)
+        if whole:
+            self._end_warm_up()
         return self
 
     def start_from(self, parameters: ArrayLike) -> Self:
@@ -218,10 +172,6 @@ class Learner(LearnsOne, Parametrised, ABC):
         return features
 
     # ------------------------------------------------------------------------------- the loop
-
-    def _forget(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
 
     def _learn(self, transitions: Transitions, batch_size: int, horizon: int | None) -> None:
         self._validate()
@@ -401,7 +351,7 @@ class Learner(LearnsOne, Parametrised, ABC):
 
         Times ``n_updates_``, for a linear distribution, this is a sum over the run, and the
         difference of two such sums belongs to the stretch between them: see
-        :class:`lincat.BatchMeans`. Needs averaging, which keeps the sums.
+        ``lincat.inference.settling``. Needs averaging, which keeps the sums.
         """
         Phi = self._check_states(Phi)
         average, done = self._average_, self.n_updates_

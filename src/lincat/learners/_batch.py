@@ -14,20 +14,19 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import check_integer, check_number, fail
+from lincat._arguments import check_number, fail
 from lincat._parameters import Parametrised
-from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
-from lincat.data.transitions import check_state_features
-from lincat.learners._one import LearnsOne
-from lincat.learners.inputs import as_transitions
+from lincat.data.transitions import Transitions, check_state_features
+from lincat.learners._learning import Learning
 from lincat.learners.state_sample import StateSample
 from lincat.statistics.block_statistics import Statistics
 
 __all__ = ["BatchLearner"]
 
 
-class BatchLearner(LearnsOne, Parametrised, ABC):
+class BatchLearner(Learning, Parametrised, ABC):
     """Base of :class:`lincat.LSTD` and :class:`lincat.CategoricalLSTD`."""
 
     #: Where distributions live; None for a learner of means.
@@ -69,55 +68,11 @@ class BatchLearner(LearnsOne, Parametrised, ABC):
 
     # -------------------------------------------------------------------------------- learning
 
-    def fit(
-        self,
-        phi: Any,
-        reward: ArrayLike | None = None,
-        phi_next: Any = None,
-        *,
-        terminated: ArrayLike | None = None,
-        discount: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-        truncated: ArrayLike | None = None,
-        batch_size: int = 1,
-    ) -> Self:
-        """Forget everything, then add these transitions. Arguments as for :meth:`partial_fit`."""
-        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
-        check_integer(batch_size, "batch_size", low=1)
-        self._forget()
-        return self.partial_fit(transitions, truncated=truncated)
-
-    def partial_fit(
-        self,
-        phi: Any,
-        reward: ArrayLike | None = None,
-        phi_next: Any = None,
-        *,
-        terminated: ArrayLike | None = None,
-        discount: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-        truncated: ArrayLike | None = None,
-        batch_size: int = 1,
-    ) -> Self:
-        """Add more transitions; how they are cut into calls does not matter.
-
-        Parameters
-        ----------
-        phi : Transitions, or features as for it
-            With features, ``reward`` and ``phi_next`` are needed too.
-        reward, phi_next, terminated, discount, weight
-            As for :class:`lincat.Transitions`.
-        truncated : array of bool, shape (n,), optional
-            Where the record of an episode breaks off (for blocks, see :class:`lincat.Statistics`).
-        batch_size : int
-            For streaming learners; it makes no difference here.
-        """
-        transitions = as_transitions(phi, reward, phi_next, terminated, discount, weight)
-        check_integer(batch_size, "batch_size", low=1)
+    def _take(self, transitions: Transitions, batch_size: int, *, whole: bool) -> Self:
         self._begin()
         if len(transitions):
             self._unsolve()
-            self.statistics_.update(transitions, truncated)
+            self.statistics_.update(transitions)
             if transitions.kind != "states":  # else the sums name every state that was seen
                 self._sample_.update(transitions.phi)
         return self
@@ -164,7 +119,7 @@ class BatchLearner(LearnsOne, Parametrised, ABC):
 
     # ---------------------------------------------------------------------------------- inside
 
-    _is_solved = False
+    _is_solved_ = False
     _is_shared_ = False
 
     def _begin(self) -> None:
@@ -198,17 +153,12 @@ class BatchLearner(LearnsOne, Parametrised, ABC):
         """Solve, unless what was solved is still true."""
         if not self.n_seen_:
             raise fail(type(self).__name__, "a call of fit or partial_fit first", "none")
-        if not self._is_solved:
+        if not self._is_solved_:
             self._solve()
-            self._is_solved = True
+            self._is_solved_ = True
 
     def _unsolve(self) -> None:
-        self._is_solved = False
-
-    def _forget(self) -> None:
-        self._unsolve()
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        self._is_solved_ = False
 
     def _validate(self) -> None:
         check_number(self.gamma, "gamma", low=0.0, high=1.0)

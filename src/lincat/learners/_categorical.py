@@ -140,7 +140,7 @@ class CategoricalLearner(Learner):
                 f"[{self._grid_.low:g}, {self._grid_.high:g}] and {above:.3g} above it, and is "
                 f"moved to its ends, so means are biased{fits if np.isfinite(high - low) else ''}",
                 GridMisfitWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     # ---------------------------------------------------------------------------- the updates

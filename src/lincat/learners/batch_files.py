@@ -38,7 +38,7 @@ def state_of_batch(learner: BatchLearner) -> tuple[dict[str, Any], dict[str, Any
         "sample": [sample.seen, sample.stride],
         "answer": None,
     }
-    if learner._is_solved:
+    if learner._is_solved_:
         solved, numbers["answer"] = learner._answer()
         arrays |= solved
     return arrays, numbers
@@ -51,4 +51,4 @@ def restore_batch(learner: BatchLearner, arrays: dict[str, Any], numbers: dict[s
     learner._sample_ = StateSample.from_arrays(arrays, seen, stride, statistics.n_features or 0)
     if numbers["answer"] is not None:
         learner._restore_answer(arrays, numbers["answer"])
-        learner._is_solved = True
+        learner._is_solved_ = True

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import fail
+from lincat._arguments import check_flags, fail
 from lincat._typing import ArrayLike, FeatureMatrix, IntArray
 from lincat.data.transitions import Transitions
 
@@ -43,8 +43,11 @@ def used_rows(Phi: FeatureMatrix) -> tuple[Rows, FeatureMatrix]:
 
 
 def _triple(matrix: FeatureMatrix) -> tuple[Any, Any, Any]:
-    # One width of index for all, or each kernel would be compiled for each.
-    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data
+    # One width of index for all, or each kernel would be compiled for each; SciPy's own as a rule,
+    # so that nothing is copied.
+    width = np.int32 if matrix.nnz < 2**31 else np.int64
+    indptr, indices = (x.astype(width, copy=False) for x in (matrix.indptr, matrix.indices))
+    return indptr, indices, matrix.data
 
 
 def as_transitions(
@@ -54,14 +57,19 @@ def as_transitions(
     terminated: ArrayLike | None,
     discount: ArrayLike | None,
     weight: ArrayLike | None,
+    truncated: ArrayLike | None,
 ) -> Transitions:
-    """Return Transitions, given as such or as arrays."""
+    """Return Transitions, given as such (``truncated`` may be said beside them) or as arrays."""
     if isinstance(phi, Transitions):
         rest = (reward, phi_next, terminated, discount, weight)
         if any(x is not None for x in rest):
             raise fail("phi", "Transitions alone, or arrays", "Transitions and arrays")
-        return phi
+        given: Transitions = phi
+        if truncated is not None:
+            given = phi[:]
+            given.truncated = check_flags(truncated, "truncated", len(phi))
+        return given
     if reward is None or phi_next is None:
         missing = "reward" if reward is None else "phi_next"
         raise fail(missing, "an array beside phi", None, "or pass a lincat.Transitions")
-    return Transitions(phi, reward, phi_next, terminated, discount, weight)
+    return Transitions(phi, reward, phi_next, terminated, discount, weight, truncated)

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from lincat.paper.settings import PUBLISHED, Settings
+from lincat.paper.settings import PUBLISHED, RULES, Settings
 
 __all__ = [
     "Table",
     "all_tables",
     "fit_table",
     "iteration_table",
+    "noise_free_steps",
     "quadratic_fit",
     "step_table",
 ]
@@ -35,7 +36,6 @@ _JUMPS = (
     "process was chosen from several, to show the gap that theory predicts; random processes with "
     "more outcomes, larger discounts or fewer features gave gaps of 4 to 13, nearly flat in K."
 )
-_LABELS = {"ctd": "cdf_K_alpha", "pmf": "pmf_K_alpha"}
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,13 @@ def step_table(rows: Rows, rule: str) -> Table:
             }
         )
     return Table(
-        f"{_LABELS[rule]}_steps",
-        f"Table {_LABELS[rule]}: maximum step size of {NAMES[rule]}",
+        f"{RULES[rule]}_steps",
+        f"Table {RULES[rule]}: maximum step size of {NAMES[rule]}",
         "Noise-free: the largest step with the spectral radius of I − alpha·Ā below one, and "
         "whether it is inside the published bracket. Almost sure and mean square: of the update "
         "with its noise. Simulated: bisection by a vote of runs.",
         out,
-        _LABELS[rule],
+        RULES[rule],
     )
 
 
@@ -135,15 +135,15 @@ def iteration_table(rows: Rows, rule: str, settings: Settings) -> Table:
     alone = [str(row["K"]) for row in out if row["percentile of paper"] in (0.0, 100.0)]
     outside = f" It is outside of all our runs at K = {', '.join(alone)}." if alone else ""
     return Table(
-        f"{_LABELS[rule]}_iterations",
-        f"Table {_LABELS[rule]}: iterations of {NAMES[rule]} to an error below "
+        f"{RULES[rule]}_iterations",
+        f"Table {RULES[rule]}: iterations of {NAMES[rule]} to an error below "
         f"{settings.error_target:g} at {settings.step_share:g} of the maximum step",
         "Error of the FULL running average of the iterates, which fits the published counts; the "
         "paper does not say which average it takes, and its text has the tail average, in the last "
         "column. The published count is of a single run; the percentile says where it falls among "
         "ours." + outside,
         out,
-        _LABELS[rule],
+        RULES[rule],
     )
 
 
@@ -155,11 +155,7 @@ def fit_table(rows: Rows) -> Table:
         ("paper's bounds, reciprocals averaged", brackets, (1 / low + 1 / high) / 2),
         ("paper's bounds, averaged (as its caption says)", brackets, 2 / (low + high)),
     ]
-    thresholds = {
-        row["K"]: row["step"]
-        for row in _of(rows, "thresholds", "pmf")
-        if row["notion"] == "deterministic"
-    }
+    thresholds = noise_free_steps(rows)
     simulated = {row["K"]: (row["low"] + row["high"]) / 2 for row in _of(rows, "simulated", "pmf")}
     for name, ours in (("ours, noise-free", thresholds), ("ours, simulated", simulated)):
         if len(ours) >= 4:
@@ -180,6 +176,12 @@ def fit_table(rows: Rows) -> Table:
         out if thresholds else [],
         "dependence",
     )
+
+
+def noise_free_steps(rows: Rows) -> dict[int, float]:
+    """Return the noise-free maximum step of SSGD-PMF by K."""
+    found = _of(rows, "thresholds", "pmf")
+    return {row["K"]: row["step"] for row in found if row["notion"] == "deterministic"}
 
 
 def quadratic_fit(intervals: Sequence[int], inverse: Any) -> tuple[float, float, Any]:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lincat.learners.linear_ctd import LinearCTD
-from lincat.paper.experiments import RULES, Row, Unit, iterations_to_target
-from lincat.paper.settings import Settings
+from lincat.paper.experiments import Row, Unit, iterations_to_target
+from lincat.paper.settings import RULES, Settings
 from lincat.paper.trials import Arena
 from lincat.processes import catalog
+from lincat.processes.finite import Sampling
 from lincat.processes.problem import Problem
 from lincat.runs.sweep import sweep
 from lincat.solvers.exact import solve_categorical
@@ -58,7 +59,8 @@ def beyond_units(settings: Settings) -> list[Unit]:
                 step_intervals=min(K, 30) if rule == "ctd" else K,
             ).rows
             units.append(Unit("random_process", f"{rule}-{K}", ("random_process",), cost, rows))
-    for kind in ("generative", "markov"):
+    kinds: tuple[Sampling, ...] = ("generative", "markov")
+    for kind in kinds:
         for step in settings.markov_steps:
             rows = _Walk(settings, kind, step).rows
             units.append(Unit("markov", f"{kind}-{step:g}", ("markov",), walks, rows))
@@ -160,7 +162,7 @@ class _Walk:
     """Linear-CTD on one walk, or on independent transitions."""
 
     settings: Settings
-    kind: str
+    kind: Sampling
     step: float
 
     def rows(self) -> Iterator[Row]:

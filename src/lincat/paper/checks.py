@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from lincat.paper.analysis import NAMES, Row, Table
+from lincat.paper.settings import RULES
 
 __all__ = ["check_table"]
-
-_RULES = {"ctd": "cdf_K_alpha", "pmf": "pmf_K_alpha"}
 
 
 def check_table(tables: Sequence[Table]) -> Table:
@@ -41,14 +40,9 @@ def _steps(rule: str) -> Callable[[list[Row]], list[Row]]:
     def check(rows: list[Row]) -> list[Row]:
         judged = [row["inside"] for row in rows if row["inside"] is not None]
         inside = judged.count("yes")
-        out = [
-            _line(
-                f"{name}: noise-free maximum step inside the published bracket",
-                "all",
-                f"{inside} of {len(judged)}",
-                inside == len(judged),
-            )
-        ]
+        text = f"{name}: noise-free maximum step inside the published bracket"
+        found = f"{inside} of {len(judged)}"
+        out = [_line(text, "all", found, inside == len(judged))]
         scaled = [row["noise-free"] * (row["K"] ** 2 if rule == "pmf" else 1) for row in rows]
         spread = max(scaled) / min(scaled) - 1.0
         what, most = ("step × K² constant", 0.05) if rule == "pmf" else ("step flat in K", 0.12)
@@ -107,23 +101,14 @@ def _comparation(rows: list[Row]) -> list[Row]:
     K = np.log([row["K"] for row in rows])
     if len(K) < 2:
         return []
-    powers = {
-        side: float(np.polyfit(K, np.log([row[side] for row in rows]), 1)[0])
+    left, right = (
+        float(np.polyfit(K, np.log([row[side] for row in rows]), 1)[0])
         for side in ("left", "right")
-    }
+    )
+    text = "Figure comparation: {} side grows like K to the power"
     return [
-        _line(
-            "Figure comparation: left side grows like K to the power",
-            "about 0",
-            powers["left"],
-            abs(powers["left"]) < 0.1,
-        ),
-        _line(
-            "Figure comparation: right side grows like K to the power",
-            "≥ 1",
-            powers["right"],
-            powers["right"] >= 1.0,
-        ),
+        _line(text.format("left"), "about 0", left, abs(left) < 0.1),
+        _line(text.format("right"), "≥ 1", right, right >= 1.0),
     ]
 
 
@@ -142,9 +127,9 @@ def _gap(rows: list[Row]) -> list[Row]:
 
 
 _CHECKS: list[tuple[tuple[str, ...], Callable[..., list[Row]]]] = [
-    *(((f"{table}_steps",), _steps(rule)) for rule, table in _RULES.items()),
+    *(((f"{table}_steps",), _steps(rule)) for rule, table in RULES.items()),
     (("dependence",), _fit),
-    *(((f"{table}_iterations",), _counts(rule)) for rule, table in _RULES.items()),
+    *(((f"{table}_iterations",), _counts(rule)) for rule, table in RULES.items()),
     (("cdf_K_alpha_iterations", "pmf_K_alpha_iterations"), _fewer),
     *(((name,), _as_published(name)) for name in ("loss_cdf", "loss_pmf", "loss_change_alpha")),
     (("comparation",), _comparation),

@@ -12,15 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from lincat.paper.settings import Settings
+from lincat.paper.settings import RULES, Settings
 from lincat.paper.trials import Arena
 from lincat.processes import catalog
 
-__all__ = ["RULES", "Row", "Unit", "iterations_to_target", "paper_units", "simulated_bracket"]
+__all__ = ["Row", "Unit", "iterations_to_target", "paper_units", "simulated_bracket"]
 
 Row = dict[str, Any]
-#: The algorithms and the table that each has in the paper.
-RULES = {"ctd": "cdf_K_alpha", "pmf": "pmf_K_alpha"}
 _FAR = 1e3  # an error (not squared) that no run comes to which still converges
 
 

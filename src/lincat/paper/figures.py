@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lincat.paper.analysis import NAMES, Rows, quadratic_fit
+from lincat.paper.analysis import NAMES, Rows, noise_free_steps, quadratic_fit
 from lincat.paper.settings import PUBLISHED, Settings
 from lincat.report.figures import beside, curves, error_curves
 
@@ -33,7 +33,7 @@ def all_figures(rows: Rows, settings: Settings) -> dict[str, altair.Chart]:
             title=f"SSGD-PMF with different step sizes, K = {settings.alpha_intervals}",
             subtitle="negative logarithm of the error of the running average; falling: diverges",
         )
-    if len(_steps(rows)) >= 4:
+    if len(noise_free_steps(rows)) >= 4:
         figures["dependence"] = _dependence(rows)
     if "comparation" in rows:
         figures["comparation"] = _comparation(rows)
@@ -71,7 +71,7 @@ def _convergence(rows: Rows, name: str, settings: Settings) -> altair.Chart:
 
 def _dependence(rows: Rows) -> altair.Chart:
     paper, ours = "paper, average of the bounds", "lincat, noise-free"
-    steps, out = _steps(rows), []
+    steps, out = noise_free_steps(rows), []
     for K, (low, high) in PUBLISHED.brackets["pmf"].items():
         out.append({"K": K, "inverse": 2 / (low + high), "source": paper})
     out += [{"K": K, "inverse": 1 / step, "source": ours} for K, step in steps.items()]
@@ -138,14 +138,6 @@ def _iterations(rows: Rows, name: str, key: str) -> altair.Chart:
         title=titles[name],
         subtitle="to the error of the table, at a fifth of the maximum step; median over runs",
     )
-
-
-def _steps(rows: Rows) -> dict[int, float]:
-    return {
-        row["K"]: row["step"]
-        for row in rows.get("thresholds", [])
-        if row["rule"] == "pmf" and row["notion"] == "deterministic"
-    }
 
 
 def _with_log(row: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import scipy.sparse
@@ -33,7 +33,10 @@ from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat.processes.stationary import stationary_distribution
 from lincat.processes.undiscounted import return_bounds
 
-__all__ = ["MarkovRewardProcess", "StateTransitions", "sum_by"]
+__all__ = ["MarkovRewardProcess", "Sampling", "StateTransitions", "sum_by"]
+
+#: How to draw: one walk, or independent transitions from the stationary distribution.
+Sampling = Literal["markov", "generative"]
 
 
 class StateTransitions(NamedTuple):
@@ -238,7 +241,7 @@ class MarkovRewardProcess:
         """
         return stationary_distribution(self.transition_matrix(), allow_periodic=allow_periodic)
 
-    def sample(self, n: int, *, seed: int = 0, kind: str = "markov") -> StateTransitions:
+    def sample(self, n: int, *, seed: int = 0, kind: Sampling = "markov") -> StateTransitions:
         """Draw n transitions.
 
         Parameters
@@ -257,19 +260,19 @@ class MarkovRewardProcess:
         """
         return self._rows(self.sample_outcomes(n, seed=seed, kind=kind))
 
-    def sample_outcomes(self, n: int, *, seed: int = 0, kind: str = "markov") -> IntArray:
+    def sample_outcomes(self, n: int, *, seed: int = 0, kind: Sampling = "markov") -> IntArray:
         """Draw the same n transitions as :meth:`sample`, as rows of the table of outcomes."""
         return next(self._stream(n, seed, kind, None), np.empty(0, np.int64))
 
     def stream(
-        self, n: int, *, seed: int = 0, kind: str = "markov", chunk: int | None = None
+        self, n: int, *, seed: int = 0, kind: Sampling = "markov", chunk: int | None = None
     ) -> Iterator[StateTransitions]:
         """Yield the same n transitions as :meth:`sample`, in chunks, in bounded memory."""
         return map(self._rows, self._stream(n, seed, kind, chunk))
 
-    def _stream(self, n: int, seed: int, kind: str, chunk: int | None) -> Iterator[IntArray]:
+    def _stream(self, n: int, seed: int, kind: Sampling, chunk: int | None) -> Iterator[IntArray]:
         n = check_integer(n, "n", low=0)
-        check_choice(kind, "kind", ("markov", "generative"))
+        check_choice(kind, "kind", get_args(Sampling))
         size = max(n, 1) if chunk is None else check_integer(chunk, "chunk", low=1)
         # One stream of random numbers per purpose, so that chunks of any size draw alike.
         states, outcomes, restarts = (

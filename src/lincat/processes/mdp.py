@@ -12,7 +12,7 @@ from lincat._arguments import (
     check_probability_groups,
     fail,
 )
-from lincat._typing import ArrayLike
+from lincat._typing import ArrayLike, IntArray
 from lincat.processes.finite import MarkovRewardProcess, sum_by
 
 __all__ = ["FiniteMDP"]
@@ -59,19 +59,12 @@ class FiniteMDP:
         self.reward = check_array(reward, "reward", shape=(n,))
         self.next_state = check_indices(next_state, "next_state", length=n)
         self.probability = check_array(probability, "probability", shape=(n,))
-        self.terminated = (
-            np.zeros(n, bool) if terminated is None else check_flags(terminated, "terminated", n)
-        )
+        flags = np.zeros(n) if terminated is None else terminated
+        self.terminated, self.initial = check_flags(flags, "terminated", n), initial
         self.terminal = check_indices(terminal, "terminal")
-        self.initial = initial
-        mentioned = [
-            1 + int(a.max(initial=-1)) for a in (self.state, self.next_state, self.terminal)
-        ]
-        self.n_states = max([*mentioned, check_integer(n_states or 1, "n_states", low=1)])
-        self.n_actions = max(
-            1 + int(self.action.max(initial=-1)),
-            check_integer(n_actions or 1, "n_actions", low=1),
-        )
+        mentioned = np.concatenate([self.state, self.next_state, self.terminal])
+        self.n_states = _count(mentioned, n_states, "n_states")
+        self.n_actions = _count(self.action, n_actions, "n_actions")
 
         pair = self.state * self.n_actions + self.action
         sums = sum_by(pair, self.probability, self.n_states * self.n_actions)
@@ -111,3 +104,7 @@ class FiniteMDP:
             initial=self.initial,
             n_states=self.n_states,
         )
+
+
+def _count(mentioned: IntArray, given: int | None, argument: str) -> int:
+    return max(1 + int(mentioned.max(initial=-1)), check_integer(given or 1, argument, low=1))

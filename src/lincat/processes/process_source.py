@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, get_args
 
 import numpy as np
 
 from lincat._arguments import check_choice, check_integer, fail
 from lincat.data.starts import Starts
 from lincat.data.steps import ObservationSpace, Steps
+from lincat.processes.finite import MarkovRewardProcess, Sampling
 
 __all__ = ["ProcessSource"]
 
 _BATCH = 8192
-
-
-class _Process(Protocol):
-    """What is asked of a process; :class:`lincat.MarkovRewardProcess` has it."""
-
-    @property
-    def n_states(self) -> int: ...
-
-    def stream(
-        self, n: int, *, seed: int = 0, kind: str = "markov", chunk: int | None = None
-    ) -> Iterator[Any]: ...
 
 
 class ProcessSource:
@@ -60,18 +50,19 @@ class ProcessSource:
 
     def __init__(
         self,
-        process: _Process,
+        process: MarkovRewardProcess,
         *,
         steps: int,
         seed: int = 0,
-        kind: str = "markov",
+        kind: Sampling = "markov",
         state_names: Sequence[str] = (),
         name: str = "finite process",
     ) -> None:
         self.process = process
         self.length: int = check_integer(steps, "steps", low=1)
         self.seed = check_integer(seed, "seed", low=0)
-        self.kind = check_choice(kind, "kind", ("markov", "generative"))
+        check_choice(kind, "kind", get_args(Sampling))
+        self.kind = kind
         S = int(process.n_states)
         if len(state_names) not in (0, S):
             raise fail("state_names", f"{S}, one per state", len(state_names))

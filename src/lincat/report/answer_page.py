@@ -15,6 +15,8 @@ import numpy as np
 from lincat._arguments import check_levels, check_number, fail
 from lincat._typing import FloatArray
 from lincat.inference.answer import Answer, Bands, Caution
+from lincat.inference.comparison import Comparison
+from lincat.report.differences import certainty_sentence, differences_section
 from lincat.report.numbers import show_count, show_given, show_seconds, show_share, visible_range
 from lincat.report.pieces import (
     calibration,
@@ -41,6 +43,7 @@ __all__ = [
     "comparison_page",
     "comparison_text",
     "evaluation_page",
+    "incomparable",
     "lost_mass",
     "page",
     "summary_text",
@@ -128,6 +131,7 @@ def comparison_page(
     level: float | None = None,
     threshold: float | None = None,
     command: str = "",
+    comparisons: Sequence[Comparison] = (),
 ) -> str:
     """Return the page of several answers on the same states; grids may differ.
 
@@ -138,6 +142,8 @@ def comparison_page(
         What to call them.
     level, threshold, command
         As for :func:`evaluation_page`; level and threshold of the first by default.
+    comparisons : list of Comparison
+        How the first differs from each of the others, if that is known.
 
     Examples
     --------
@@ -160,7 +166,7 @@ def comparison_page(
             raise fail(f"run {name}", "the states of the first run", list(answer.state_names))
     level, threshold = _asked(answers[0], level, threshold)
     data = _data(answers, runs, level, threshold)
-    sentence = comparison_text(answers, runs, level=level)
+    sentence = comparison_text(answers, runs, level=level, comparisons=comparisons)
     about = []
     for name, answer in zip(runs, answers, strict=True):
         failed = "not to be trusted" if answer.verdict.trusted is False else ""
@@ -194,13 +200,18 @@ def comparison_page(
         warnings=texts,
         picker=controls("Runs", facets=len(data.answers[0].state_names) > 1),
         static=html_table(static),
+        differences=differences_section(comparisons),
         checks="",
         configuration=configuration("", command, answers[0].versions),
     )
 
 
 def comparison_text(
-    answers: Sequence[Answer], runs: Sequence[str], *, level: float | None = None
+    answers: Sequence[Answer],
+    runs: Sequence[str],
+    *,
+    level: float | None = None,
+    comparisons: Sequence[Comparison] = (),
 ) -> str:
     """Return which of several runs does best, or why they cannot be ranked.
 
@@ -209,6 +220,19 @@ def comparison_text(
     """
     if level is None:
         level = answers[0].level
+    reason = incomparable(answers, runs)
+    if reason:
+        return f"No run is ranked, as {reason}."
+    failed = [r for r, a in zip(runs, answers, strict=True) if a.verdict.trusted is False]
+    distributions = [answer.returns for answer in answers]
+    ranking = comparison_sentence(
+        runs, distributions, answers[0].state_names[0], level=level, failed=failed
+    )
+    return " ".join(filter(None, [ranking, *map(certainty_sentence, comparisons)]))
+
+
+def incomparable(answers: Sequence[Answer], runs: Sequence[str]) -> str:
+    """Return why these speak of other things: what they observe, or gamma; "" if they do not."""
     for what, plural, found in (
         ("observe", "things", [", ".join(answer.observation_names) for answer in answers]),
         ("discount by", "factors", [f"{answer.gamma:g}" for answer in answers]),
@@ -219,12 +243,8 @@ def comparison_text(
             who = "; ".join(
                 f"{listed(group)}: {one}" for group, one in zip(groups, known, strict=True)
             )
-            return f"No run is ranked, as they {what} different {plural} ({who})."
-    failed = [r for r, a in zip(runs, answers, strict=True) if a.verdict.trusted is False]
-    distributions = [answer.returns for answer in answers]
-    return comparison_sentence(
-        runs, distributions, answers[0].state_names[0], level=level, failed=failed
-    )
+            return f"they {what} different {plural} ({who})"
+    return ""
 
 
 def lost_mass(answer: Answer) -> bool:
@@ -279,12 +299,14 @@ def _page(
     static: str,
     checks: str,
     configuration: str,
+    differences: str = "",
 ) -> str:
     several = bool(data.runs)
     bands = next((answer.bands for answer in data.answers if answer.bands is not None), None)
     body = [
         f"<header>{chr(10).join(header)}</header><main>",
         warnings_box(warnings),
+        differences,
         picker,
         *distributions_sections(
             "run" if several else "state",

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from lincat.inference.answer import Answer, Check, Validation
+from lincat.inference.answer import Answer, Check
+from lincat.inference.validation import Validation
 from lincat.report.numbers import show_level
 from lincat.report.shell import figure, legend, prose, section
 from lincat.report.tables import html_table

@@ -10,9 +10,10 @@ import numpy as np
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.metrics import wasserstein
-from lincat.inference.answer import Answer, Bands, Caution, Curves, Validation
-from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
+from lincat.inference.answer import Answer, Bands, Caution, Curves
 from lincat.inference.intervals import intervals_of
+from lincat.inference.settling import FEWEST_BATCHES, Settling
+from lincat.inference.validation import Validation
 from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner
@@ -28,11 +29,11 @@ from lincat.solvers.influence import CAUTIONS
 __all__ = ["answer_of", "curves_of"]
 
 _CONFIDENCE = 0.95
-_FEWEST_BLOCKS = 4  # of time, for error bars
+_FEWEST_BLOCKS = 4  # of time, for intervals
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _WIDER = 0.1  # share by which a given grid may widen
 _SMALLEST_SD = 0.1  # of the pooled one
-_DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
+_DEPENDENT = 0.5  # correlation of successive parts of a run, from which it had not settled
 _DIGITS = 7  # of curves, which are there to be drawn
 
 
@@ -160,27 +161,26 @@ def _interval_cautions(learner: DistributionLearner) -> list[Caution]:
     return [Caution(word, CAUTIONS[word]) for word in learner.ensemble_.cautions]
 
 
-def _bars(recorder: Recorder) -> BatchMeans | None:
-    """The error bars, if the run was long enough for any."""
-    bars = recorder.bars
-    return bars if bars is not None and bars.n_batches >= FEWEST_BATCHES else None
+def _moves(recorder: Recorder) -> Settling | None:
+    """How the estimate moved, if the run was long enough to tell."""
+    moves = recorder.moves
+    return moves if moves is not None and moves.n_batches >= FEWEST_BATCHES else None
 
 
 def _unsettled(model: Model, recorder: Recorder) -> str:
     """How far the estimate is from where it heads, if that is far."""
     if not isinstance(model.learner, CategoricalLearner):
         return ""
-    bars = _bars(recorder)
-    if bars is None or bars.autocorrelation() <= _DEPENDENT:
+    moves = _moves(recorder)
+    if moves is None or moves.autocorrelation() <= _DEPENDENT:
         return ""
     estimate = model.predict_shown(recorder.shown)
     off = _in_deviations(
-        estimate, ReturnDistribution(estimate.cdf_values + bars.ahead(), estimate.grid)
+        estimate, ReturnDistribution(estimate.cdf_values + moves.ahead(), estimate.grid)
     )
     return (
         f"Learning had not settled: the estimate is about {off:.2g} standard deviations from where "
-        "it heads (W1, of the shown states the most), so its error bars are too narrow; learn from "
-        "more transitions."
+        "it heads (W1, of the shown states the most); learn from more transitions."
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lincat._arguments import fail
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
@@ -81,23 +81,13 @@ class Model:
     def transitions(self, steps: Steps) -> Transitions:
         """Return steps with their features, as the learner takes them."""
         with self._alone:
-            phi, phi_next = self._both_features(steps)
-        transitions = Transitions(
-            phi,
-            steps.reward,
-            phi_next,
-            steps.terminated,
-            steps.discount,
-            steps.weight,
-            steps.truncated,
-        )
+            phi, phi_next = steps.both(self.features.transform)
+        columns = (steps.terminated, steps.discount, steps.weight, steps.truncated)
+        transitions = Transitions(phi, steps.reward, phi_next, *columns)
         if self.potential is None:
             return transitions
         value, value_next = self.potential.both_values(steps)
         return transitions.centred(value, value_next, self.learner.gamma)
-
-    def _both_features(self, steps: Steps) -> tuple[FeatureMatrix, FeatureMatrix]:
-        return steps.both(self.features.transform)
 
     def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distribution of the return from each observation.

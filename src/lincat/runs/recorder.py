@@ -1,4 +1,4 @@
-"""What is recorded while a run learns: rows of its curves, and the error bars that come of them."""
+"""What is recorded while a run learns: rows of its curves, and whether it settles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse
 
 from lincat._arguments import InvalidInputError
 from lincat._typing import FeatureMatrix
-from lincat.inference.batch_means import BatchMeans
+from lincat.inference.settling import Settling
 from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import Model
@@ -24,7 +24,7 @@ _FIRST_ROW = 1024
 _FIRST_SOLVED = 100_000
 _GROWTH_SOLVED = 1.0
 # A row each time that the number of transitions has grown by this share: 14 for each doubling,
-# enough for a curve and for its error bars.
+# enough for a curve, and to tell whether it still moves.
 _GROWTH = 0.05
 
 
@@ -41,16 +41,16 @@ class Recorder:
         self._folder, self._model, self.shown = folder, model, shown
         self._level = folder.config.level
         self._recorded = -1
-        self.bars: BatchMeans | None = None
+        self.moves: Settling | None = None
         learner = model.learner
         self._solves = not isinstance(learner, CategoricalLearner)
         self._silent = self._solves and not live
         self._next = _after(0, self._solves)
         if not isinstance(learner, CategoricalLearner):
             return
-        # The bars need CDFs that are linear in the parameters, and sums of iterates.
+        # Means of iterates need CDFs that are linear in the parameters, and sums of iterates.
         if learner.linear and learner.averaging != "none":
-            self.bars = BatchMeans(_mean_features(model, shown))
+            self.moves = Settling(_mean_features(model, shown))
 
     @classmethod
     def read(
@@ -70,22 +70,21 @@ class Recorder:
         folder.forget_metrics_after(done)
         recorder._next = _after(done, recorder._solves)
         recorder._recorded = max((row.transitions for row in folder.metrics()), default=-1)
-        file = checkpoint / "bands.safetensors"
-        if recorder.bars is not None and file.exists():
+        file = checkpoint / "settling.safetensors"
+        if recorder.moves is not None and file.exists():
             state: dict[str, Any] = load(file.read_bytes())
             numbers = {key: int(state[key]) for key in ("length", "begin")}
-            recorder.bars = BatchMeans.from_state(
-                _mean_features(model, shown), {**state, **numbers}
-            )
+            recorder.moves = Settling.from_state(_mean_features(model, shown), {**state, **numbers})
         return recorder
 
     def files(self) -> dict[str, bytes]:
         """Return what a checkpoint has to hold."""
-        if self.bars is None:
+        if self.moves is None:
             return {}
         from safetensors.numpy import save
 
-        return {"bands.safetensors": save({k: np.asarray(v) for k, v in self.bars.state().items()})}
+        state = {name: np.asarray(value) for name, value in self.moves.state().items()}
+        return {"settling.safetensors": save(state)}
 
     def record(self, seconds: float, *, last: bool = False) -> None:
         """Add a row, if it is time for one."""
@@ -95,8 +94,8 @@ class Recorder:
             return
         self._recorded = done
         self._next = _after(done, self._solves)
-        if isinstance(learner, CategoricalLearner) and self.bars is not None:
-            self.bars.update(learner)
+        if isinstance(learner, CategoricalLearner) and self.moves is not None:
+            self.moves.update(learner)
         try:
             distribution = self._model.predict_shown(self.shown)
         except (InvalidInputError, ConvergenceError):

@@ -11,7 +11,8 @@ import msgspec
 
 from lincat._files import write_atomically
 from lincat.core.distribution import ReturnDistribution
-from lincat.inference.answer import Answer, Validation
+from lincat.inference.answer import Answer
+from lincat.inference.validation import Validation
 from lincat.report.answer_page import evaluation_page
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
@@ -98,6 +99,7 @@ class Run:
         return msgspec.structs.replace(
             self.answer,
             state_names=tuple(shown.names),
+            grid=distribution.grid,
             cdf=tuple(tuple(row) for row in distribution.cdf_values.tolist()),
             bands=None,
             intervals=None,

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -27,17 +27,33 @@ from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
 from lincat.learners._batch import BatchLearner
 from lincat.learners.divergence import DivergenceError
-from lincat.processes.finite import MarkovRewardProcess
+from lincat.processes.finite import MarkovRewardProcess, Sampling
 from lincat.processes.problem import Problem
 from lincat.solvers.exact import solve_categorical, solve_value
 
-__all__ = ["sweep"]
+__all__ = ["SweepRow", "sweep"]
 
 _CHUNK = 65_536  # transitions drawn at once
 
+_AnyLearner: TypeAlias = Learner | BatchLearner
+
+
+class SweepRow(TypedDict, total=False):
+    """A row of an error curve; the last three where the truth is known."""
+
+    step_size: Any
+    intervals: int | None
+    seed: int | None
+    updates: int
+    transitions: int
+    diverged: bool
+    cramer: float
+    wasserstein: float
+    value_error: float
+
 
 def sweep(
-    learner: Learner | BatchLearner,
+    learner: _AnyLearner,
     source: Problem | MarkovRewardProcess | Transitions,
     *,
     step_size: Sequence[Any] | None = None,
@@ -45,10 +61,10 @@ def sweep(
     seed: Iterable[int] = (0,),
     updates: int | None = None,
     batch_size: int = 1,
-    kind: str = "generative",
+    kind: Sampling = "generative",
     checkpoints: Sequence[int] | None = None,
     threads: int | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[SweepRow]:
     """Run a learner for every combination of settings; yield rows of its error curve.
 
     Parameters
@@ -76,11 +92,11 @@ def sweep(
 
     Yields
     ------
-    dict
-        ``step_size``, ``intervals``, ``seed``, ``updates``, ``transitions``, ``diverged``, and for
-        a known process the distance of ``predict`` to the exact fixed point, weighted by the
-        stationary distribution: ``cramer`` and ``wasserstein`` (ℓ2,mu and W1,mu), or
-        ``value_error`` for learners of means. A run that diverges ends with a row that says so.
+    SweepRow
+        A dictionary of ``step_size``, ``intervals``, ``seed``, ``updates``, ``transitions`` and
+        ``diverged``, and for a known process the distance of ``predict`` to the exact fixed point,
+        weighted by the stationary distribution: ``cramer`` and ``wasserstein`` (ℓ2,mu and W1,mu),
+        or ``value_error`` for learners of means. A run that diverges ends with a row that says so.
 
     Examples
     --------
@@ -123,7 +139,7 @@ def sweep(
                 one.set_params(step_size=alpha)
             runs.append((one, truths[K], s))
 
-    def rows(run: tuple[Learner | BatchLearner, _Truth | None, int | None]) -> list[dict[str, Any]]:
+    def rows(run: tuple[_AnyLearner, _Truth | None, int | None]) -> list[SweepRow]:
         one, truth, s = run
         return list(_run(one, source, truth, s, length, batch_size, kind, stops))
 
@@ -142,7 +158,7 @@ class _Truth:
     fixed_point: ReturnDistribution | FloatArray
 
     @classmethod
-    def of(cls, learner: Learner | BatchLearner, source: Problem | Transitions) -> _Truth | None:
+    def of(cls, learner: _AnyLearner, source: Problem | Transitions) -> _Truth | None:
         if isinstance(source, Transitions):
             return None
         process, Phi = source.process, source.Phi
@@ -156,7 +172,7 @@ class _Truth:
         distribution = ReturnDistribution(cdf_from_theta(Phi, Theta), grid)
         return cls(Phi, process.stationary, distribution)
 
-    def errors(self, learner: Learner | BatchLearner) -> dict[str, float]:
+    def errors(self, learner: _AnyLearner) -> SweepRow:
         found = learner.predict(self.Phi)
         if isinstance(self.fixed_point, ReturnDistribution):
             return {
@@ -167,18 +183,18 @@ class _Truth:
 
 
 def _run(
-    learner: Learner | BatchLearner,
+    learner: _AnyLearner,
     source: Problem | Transitions,
     truth: _Truth | None,
     seed: int | None,
     updates: int,
     batch_size: int,
-    kind: str,
+    kind: Sampling,
     stops: list[int],
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[SweepRow]:
     """One run: learn up to each stop, and report."""
     grid = learner.grid
-    settings = {
+    settings: SweepRow = {
         "step_size": None if isinstance(learner, BatchLearner) else learner.step_size,
         "intervals": grid.intervals if isinstance(grid, Grid) else None,
         "seed": seed,
@@ -190,22 +206,14 @@ def _run(
             for part in stream.take((stop - done) * batch_size):
                 learner.partial_fit(part, batch_size=batch_size)
         except DivergenceError as error:
-            yield {
-                **settings,
-                "updates": error.transition // batch_size,
-                "transitions": error.transition,
-                "diverged": True,
-            }
+            seen = error.transition
+            row = SweepRow(updates=seen // batch_size, transitions=seen, diverged=True)
+            yield {**settings, **row}
             return
         done = stop
-        errors = {} if truth is None else truth.errors(learner)
-        yield {
-            **settings,
-            "updates": stop,
-            "transitions": learner.n_seen_,
-            "diverged": False,
-            **errors,
-        }
+        errors = SweepRow() if truth is None else truth.errors(learner)
+        row = SweepRow(updates=stop, transitions=learner.n_seen_, diverged=False)
+        yield {**settings, **row, **errors}
 
 
 class _Stream:
@@ -226,7 +234,7 @@ class _Stream:
 
 
 def _pieces(
-    source: Problem | Transitions, seed: int | None, kind: str, n: int, batch_size: int
+    source: Problem | Transitions, seed: int | None, kind: Sampling, n: int, batch_size: int
 ) -> Iterator[Transitions]:
     """The stream of one run, drawn as it is needed, in pieces that end between batches."""
     if isinstance(source, Transitions):
@@ -238,7 +246,7 @@ def _pieces(
         yield Transitions(Phi[drawn.state], drawn.reward, Phi[drawn.next_state], drawn.terminated)
 
 
-def _with_intervals(learner: Learner | BatchLearner, K: int) -> Grid:
+def _with_intervals(learner: _AnyLearner, K: int) -> Grid:
     grid = learner.grid
     if not isinstance(grid, Grid):
         raise fail("intervals", "a learner with a lincat.Grid", repr(grid))

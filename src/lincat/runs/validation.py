@@ -10,8 +10,8 @@ from lincat._arguments import fail
 from lincat._typing import IntArray
 from lincat.data.steps import Steps
 from lincat.environments.rollouts import rollouts
-from lincat.inference.answer import Validation
 from lincat.inference.validate import validate
+from lincat.inference.validation import Validation
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model

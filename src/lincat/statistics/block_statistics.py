@@ -24,6 +24,7 @@ from lincat.statistics.reward_nodes import RewardNodes, check_nodes
 from lincat.statistics.rows import Rows, joined, rows_of
 from lincat.statistics.sparse import SparseSums
 from lincat.statistics.totals import Totals
+from lincat.statistics.trace import Trace
 
 __all__ = ["Statistics"]
 
@@ -97,6 +98,7 @@ class Statistics:
         self.count = 0
         self.reward_low, self.reward_high = np.inf, -np.inf
         self._largest_norm = 0.0
+        self.trace = Trace()
 
     # Adding
 
@@ -114,6 +116,7 @@ class Statistics:
         rows = rows_of(transitions, transitions.truncated if truncated is None else truncated)
         self._settled_copy = None
         self.count += len(rows)
+        self.trace = self.trace.then(transitions.reward_seen, rows.end)
         self.reward_low = min(self.reward_low, float(rows.reward.min()))
         self.reward_high = max(self.reward_high, float(rows.reward.max()))
         if self._waiting and self._waiting[0].kind != rows.kind:
@@ -162,6 +165,7 @@ class Statistics:
         self._nodes, self._groups, self._blocks = nodes, groups, mine
         self._settled_copy = None
         self.count += other.count
+        self.trace = self.trace.joined(other.trace)
         self.reward_low = min(self.reward_low, other.reward_low)
         self.reward_high = max(self.reward_high, other.reward_high)
         self._largest_norm = max(self._largest_norm, theirs._largest_norm)

@@ -24,6 +24,7 @@ from lincat.statistics.groups import Groups
 from lincat.statistics.reward_nodes import RewardNodes
 from lincat.statistics.rows import Rows, joined
 from lincat.statistics.sparse import Entries, SparseSums
+from lincat.statistics.trace import Trace
 
 __all__ = ["load", "packed", "save", "save_bytes", "unpacked"]
 
@@ -62,6 +63,7 @@ def packed(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any], dict
         "number": statistics._nodes.number,
         "most": statistics._blocks.most,
         "length": statistics._blocks.length,
+        "trace": f"{statistics.trace.value:016x}",
     }
     return params, state, arrays
 
@@ -80,6 +82,7 @@ def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, An
     """Return the statistics that :func:`packed` took apart."""
     statistics = Statistics(**params)
     statistics.count, statistics._dense = state["count"], state["dense"]
+    statistics.trace = Trace(state["count"], int(state["trace"], 16))
     low, high, norm = arrays["ranges"].tolist()
     statistics.reward_low, statistics.reward_high, statistics._largest_norm = low, high, norm
     nodes = RewardNodes(state["number"], check_array(arrays["nodes"], "nodes"))

@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lincat import _text
 from lincat._typing import BoolArray, FloatArray, IntArray
@@ -27,9 +29,6 @@ def kind_of(values: Any, *, typed: bool) -> str:
     """
     if isinstance(values, list):
         return _kind_of_values(values)
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if _is_text(kind) and not typed:
         trimmed = pc.utf8_trim_whitespace(values)
@@ -72,8 +71,6 @@ def _kind_of_values(values: list[Any]) -> str:
 
 
 def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
@@ -87,9 +84,6 @@ def shown(values: Any, i: int) -> str:
 
 def numbers(values: Any, dtype: Any = np.float64) -> FloatArray:
     """Return numbers; NaN for whatever is none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = pa.float64() if dtype == np.float64 else pa.from_numpy_dtype(dtype)
     if isinstance(values, list):
         try:
@@ -111,9 +105,6 @@ def numbers(values: Any, dtype: Any = np.float64) -> FloatArray:
 
 def _parsed(values: Any, pattern: str, kind: Any) -> Any:
     """Return texts as numbers, null where they are none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     try:
         return pc.cast(values, kind)
     except pa.ArrowInvalid:
@@ -133,9 +124,6 @@ def _number(value: Any) -> float:
 
 def flags(values: Any) -> tuple[BoolArray, BoolArray | None]:
     """Return booleans, and where there was something else than true, false, 0 or 1."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(values, list):
         try:
             values = pa.array(values, type=pa.bool_())
@@ -158,9 +146,6 @@ def flags(values: Any) -> tuple[BoolArray, BoolArray | None]:
 
 def integers(values: Any) -> tuple[IntArray, BoolArray | None]:
     """Return integers, and where there was something else."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(values, list):
         good = [type(value) is int and abs(value) < 2**63 for value in values]
         chosen = [value if ok else 0 for value, ok in zip(values, good, strict=True)]
@@ -185,9 +170,6 @@ def texts(values: Any) -> tuple[Any, BoolArray | None]:
 
     U+FFFD stands for bytes that could not be read.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(values, list):
         array = np.fromiter(values, dtype=object, count=len(values))
         bad = np.array([not isinstance(value, str) for value in values], dtype=bool)
@@ -203,9 +185,6 @@ def texts(values: Any) -> tuple[Any, BoolArray | None]:
 
 def vectors(values: Any, width: int, dtype: Any) -> FloatArray:
     """Return lists of ``width`` numbers as rows; a list of another length is a row of NaN."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     if isinstance(values, list):
         try:
             values = pa.array(values, type=pa.list_(pa.from_numpy_dtype(dtype)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+
 from lincat.tables.readers import STDIN, input_bytes, open_table
 
 __all__ = ["count_rows"]
@@ -51,8 +53,6 @@ def _lines(path: str) -> int:
 
 
 def _arrow_rows(path: str) -> int:
-    import pyarrow as pa
-
     try:
         with pa.memory_map(path) as file:
             if file.read(6) == b"ARROW1":

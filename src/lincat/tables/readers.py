@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import one_line
@@ -123,8 +125,6 @@ def name_of(path: str) -> str:
 @contextmanager
 def reading(path: str, what: str) -> Iterator[None]:
     """Turn whatever goes wrong while a file is read into one line."""
-    import pyarrow as pa
-
     try:
         yield
     except InvalidInputError:
@@ -143,8 +143,6 @@ standard_input: set[Any] = set()
 
 def input_bytes(path: str) -> Any:
     """Open a file, or standard input, as a stream of bytes; .gz is unpacked."""
-    import pyarrow as pa
-
     if path != STDIN:
         check_file(path)
         return pa.input_stream(path)
@@ -176,8 +174,6 @@ class _ParquetTable:
     typed = True
 
     def __init__(self, path: str) -> None:
-        import pyarrow.parquet as pq
-
         if path == STDIN:
             raise fail(
                 name_of(path), "a stream", "Parquet, which is read from its end", "save it first"
@@ -221,8 +217,6 @@ class _ArrowTable:
             self.names = list(self._reader.schema.names)
 
     def _open(self, fields: list[int] | None) -> Any:
-        import pyarrow as pa
-
         options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=fields)
         if self._path != STDIN:
             self._input.seek(0)
@@ -249,8 +243,6 @@ class _ArrowTable:
 
 
 def _open_arrow(path: str) -> Any:
-    import pyarrow as pa
-
     if path == STDIN:
         peek = getattr(sys.stdin.buffer, "peek", None)
         if peek is not None and peek(6).startswith(b"ARROW1"):

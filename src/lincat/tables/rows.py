@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,6 +24,8 @@ __all__ = [
     "find_layout",
 ]
 
+LayoutKind = Literal["points", "vectors", "integers", "texts", "tuples"]
+
 _NUMERIC = ("float32", "number", "integer", "flag")
 
 
@@ -34,8 +36,8 @@ class Layout:
     Attributes
     ----------
     columns : Found
-    kind : str
-        points, vectors (points in a single column of lists), integers, texts or tuples (ids).
+    kind : LayoutKind
+        Points, vectors (points in a single column of lists); or ids: integers, texts or tuples.
     names : tuple of str
         One for each number of an observation, or for an id.
     dtype : type
@@ -43,7 +45,7 @@ class Layout:
     """
 
     columns: Found
-    kind: str
+    kind: LayoutKind
     names: tuple[str, ...]
     dtype: Any = np.float64
 
@@ -108,7 +110,7 @@ def find_layout(found: Found, columns: Columns, chunk: Chunk, path: str, *, type
         for name, kind in zip(names, kinds, strict=True):
             if kind not in ("integer", "text"):
                 raise fail(f"{path}, column {name}", "ids: integers or texts", f"{kind}s")
-        single = "integers" if kinds[0] == "integer" else "texts"
+        single: LayoutKind = "integers" if kinds[0] == "integer" else "texts"
         layout = Layout(found, single if len(names) == 1 else "tuples", (", ".join(names),))
     found = layout.columns
     if found.step is not None and columns.step is None:
@@ -157,195 +159,174 @@ def _check_type(name: str | None, chunk: Chunk, path: str, wanted: tuple[str, ..
         raise fail(f"{path}, column {name}", expected, kind.removeprefix("type "))
 
 
-class _Checks:
-    """The bad cells of a chunk: a mask, and what was expected, for each column that has some."""
+class _Cells:
+    """The cells of a chunk as arrays; what is bad among them is noted: a mask for each column."""
 
-    def __init__(self) -> None:
-        self.found: list[tuple[str, BoolArray, str]] = []
+    def __init__(self, chunk: Chunk, layout: Layout) -> None:
+        self._chunk, self._layout, self._columns = chunk, layout, chunk.columns
+        self.bad: list[tuple[str, BoolArray, str]] = []
 
-    def add(self, name: str, bad: BoolArray | None, expected: str) -> None:
+    def _note(self, name: str, bad: BoolArray | None, expected: str) -> None:
         if bad is not None and bad.any():
-            self.found.append((name, bad, expected))
+            self.bad.append((name, bad, expected))
 
     def bad_rows(self) -> BoolArray:
         """Return which rows have a bad cell."""
-        bad: BoolArray = np.logical_or.reduce([mask for _, mask, _ in self.found])
+        bad: BoolArray = np.logical_or.reduce([mask for _, mask, _ in self.bad])
         return bad
 
-    def first(self, chunk: Chunk) -> tuple[str, int, str, str]:
-        """Return the first bad cell of the first bad row: column, row, expected, got."""
+    def first_bad(self) -> tuple[str, str, str]:
+        """Return the first bad cell of the first bad row: row and column, expected, got."""
         i = int(np.argmax(self.bad_rows()))
-        name, _, expected = next(check for check in self.found if check[1][i])
-        row = chunk.first + i if chunk.numbers is None else chunk.numbers[i]
-        return name, int(row), expected, cells.shown(chunk.columns[name], i)
+        name, _, expected = next(noted for noted in self.bad if noted[1][i])
+        row = self._chunk.first + i if self._chunk.numbers is None else self._chunk.numbers[i]
+        return f"{row}, {name}", expected, cells.shown(self._columns[name], i)
+
+    def numbers(
+        self, name: str | None, expected: str, good: Callable[[FloatArray], BoolArray]
+    ) -> FloatArray | None:
+        if name is None:
+            return None
+        values = cells.numbers(self._columns[name])
+        self._note(name, ~good(values), expected)
+        return values
+
+    def flags(self, name: str | None) -> BoolArray | None:
+        if name is None:
+            return None
+        values, bad = cells.flags(self._columns[name])
+        self._note(name, bad, "true or false, or 1 or 0")
+        return values
+
+    def integers(self, name: str | None, expected: str = "an integer") -> IntArray | None:
+        if name is None:
+            return None
+        values, bad = cells.integers(self._columns[name])
+        self._note(name, bad, expected)
+        return values
+
+    def observations(self, names: tuple[str, ...], out: Any = None) -> Any:
+        """Return points, into ``out`` if that is given, or ids."""
+        layout = self._layout
+        if layout.are_points:
+            return (self._vectors if layout.kind == "vectors" else self._points)(names, out)
+        parts = [self._ids(name) for name in names]
+        if layout.kind != "tuples":
+            return parts[0]
+        tuples = zip(*(part.tolist() for part in parts), strict=True)
+        return np.fromiter(tuples, dtype=object, count=self._chunk.n_rows)
+
+    def _vectors(self, names: tuple[str, ...], out: Any) -> Any:
+        width = len(self._layout.names)
+        array = cells.vectors(self._columns[names[0]], width, self._layout.dtype)
+        bad: BoolArray = ~np.all(np.isfinite(array), axis=1)
+        self._note(names[0], bad, f"a list of {width} finite numbers")
+        if out is None:
+            return array
+        out[:] = array
+        return out
+
+    def _points(self, names: tuple[str, ...], out: Any) -> Any:
+        from lincat.kernels.columns import columns_to_rows
+
+        dtype = self._layout.dtype
+        if out is None:
+            out = np.empty((self._chunk.n_rows, len(names)), dtype=dtype)
+        parts = [np.ascontiguousarray(cells.numbers(self._columns[x], dtype)) for x in names]
+        addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
+        if not columns_to_rows(out, addresses):
+            for name, part in zip(names, parts, strict=True):
+                self._note(name, ~np.isfinite(part), "a finite number")
+        return out
+
+    def _ids(self, name: str) -> Any:
+        kind: str = self._layout.kind
+        if kind == "tuples":  # integers and texts alike, as the file has them
+            kind = f"{cells.kind_of(self._columns[name], typed=True)}s"
+        if kind == "integers":
+            return self.integers(name, 'an integer (or say kind = "points")')
+        array, bad = cells.texts(self._columns[name])
+        self._note(name, bad, "a text")
+        return array
+
+    def episodes(self, name: str | None) -> Any:
+        """Return the names of episodes, of whatever type they are."""
+        if name is None:
+            return None
+        values = self._columns[name]
+        labels: Any
+        bad: BoolArray | None
+        kind = "value" if isinstance(values, list) else cells.kind_of(values, typed=True)
+        if kind == "value":
+            labels = np.fromiter(values, dtype=object, count=len(values))
+            bad = np.array([not isinstance(x, str | int | float) for x in values], dtype=bool)
+        elif kind == "integer":
+            labels, bad = cells.integers(values)
+        elif kind == "text":
+            labels, bad = cells.texts(values)
+        else:
+            labels = cells.numbers(values)
+            bad = ~np.isfinite(labels)
+        self._note(name, bad, "the name of an episode")
+        return labels
 
 
 def checked_rows(
     chunk: Chunk, layout: Layout, path: str, *, stop: bool, with_room: bool = False
 ) -> tuple[Rows, int]:
     """Return the usable rows of a chunk, and how many are not; with ``stop``, one is an error."""
-    checks, columns, found = _Checks(), chunk.columns, layout.columns
-    n = chunk.n_rows
+    found, made, n = layout.columns, _Cells(chunk, layout), chunk.n_rows
     room = None
     if layout.are_points and with_room:
         room = np.empty((n + 1, len(layout.names)), dtype=layout.dtype)
-    observation = _observation(
-        found.observation, columns, layout, n, checks, None if room is None else room[1:]
-    )
-    following = None
-    if found.next_observation is not None:
-        following = _observation(found.next_observation, columns, layout, n, checks, None)
-
-    def number(
-        name: str | None, expected: str, good: Callable[[FloatArray], BoolArray]
-    ) -> FloatArray | None:
-        if name is None:
-            return None
-        values = cells.numbers(columns[name])
-        checks.add(name, ~good(values), expected)
-        return values
-
-    def flag(name: str | None) -> BoolArray | None:
-        if name is None:
-            return None
-        values, bad = cells.flags(columns[name])
-        checks.add(name, bad, "true or false, or 1 or 0")
-        return values
-
-    reward = number(found.reward, "a finite number", np.isfinite)
-    terminated, truncated = flag(found.terminated), flag(found.truncated)
-    discount = number(found.discount, "a discount in [0, 1]", lambda x: (x >= 0.0) & (x <= 1.0))
-    weight = number(found.weight, "a weight of at least 0", lambda x: (x >= 0.0) & (x < np.inf))
-    episode = None if found.episode is None else _labels(found.episode, columns, checks)
-    step = None
-    if found.step is not None:
-        step, bad = cells.integers(columns[found.step])
-        checks.add(found.step, bad, "an integer")
-    numbers = np.arange(chunk.first, chunk.first + n) if chunk.numbers is None else chunk.numbers
+    observation = made.observations(found.observation, None if room is None else room[1:])
+    following = found.next_observation
+    following = None if following is None else made.observations(following)
+    reward = made.numbers(found.reward, "a finite number", np.isfinite)
     rows = Rows(
         path=path,
-        numbers=numbers,
+        numbers=np.arange(chunk.first, chunk.first + n) if chunk.numbers is None else chunk.numbers,
         observation=observation,
         next_observation=following,
         room=room,
         reward=np.zeros(n) if reward is None else reward,
-        terminated=terminated,
-        truncated=truncated,
-        discount=discount,
-        weight=weight,
-        episode=episode,
-        step=step,
+        terminated=made.flags(found.terminated),
+        truncated=made.flags(found.truncated),
+        discount=made.numbers(
+            found.discount, "a discount in [0, 1]", lambda x: (x >= 0.0) & (x <= 1.0)
+        ),
+        weight=made.numbers(
+            found.weight, "a weight of at least 0", lambda x: (x >= 0.0) & (x < np.inf)
+        ),
+        episode=made.episodes(found.episode),
+        step=made.integers(found.step),
     )
-    if not checks.found:
+    if not made.bad:
         return rows, 0
     if stop:
-        name, row, expected, got = checks.first(chunk)
-        raise bad_row(path, f"{row}, {name}", expected, got)
-    bad = checks.bad_rows()
+        raise bad_row(path, *made.first_bad())
+    bad = made.bad_rows()
     return _without(rows, bad), int(bad.sum())
 
 
 def checked_observations(chunk: Chunk, layout: Layout, path: str) -> Any:
     """Return the observations of a chunk, of which none may be bad."""
-    checks = _Checks()
-    names = layout.columns.observation
-    array = _observation(names, chunk.columns, layout, chunk.n_rows, checks, None)
-    if checks.found:
-        name, row, expected, got = checks.first(chunk)
-        raise fail(f"{path}, row {row}, {name}", expected, got)
+    made = _Cells(chunk, layout)
+    array = made.observations(layout.columns.observation)
+    if made.bad:
+        place, expected, got = made.first_bad()
+        raise fail(f"{path}, row {place}", expected, got)
     return array
 
 
 def _without(rows: Rows, bad: BoolArray) -> Rows:
     keep = ~bad
-    room = None
-    if rows.room is not None:
-        room = rows.room[np.concatenate(([True], keep))]
-    parts: dict[str, Any] = {
-        name: None if value is None else value[keep]
+    kept: dict[str, Any] = {
+        name: value[keep]
         for name, value in vars(rows).items()
-        if name not in ("path", "room", "observation")
+        if value is not None and name not in ("path", "room")
     }
-    observation = rows.observation[keep] if room is None else room[1:]
-    return Rows(path=rows.path, room=room, observation=observation, **parts)
-
-
-def _observation(
-    names: tuple[str, ...],
-    columns: dict[str, Any],
-    layout: Layout,
-    n: int,
-    checks: _Checks,
-    out: Any,
-) -> Any:
-    if layout.kind == "points":
-        return _points(names, columns, layout, n, checks, out)
-    if layout.kind == "vectors":
-        width = len(layout.names)
-        array = cells.vectors(columns[names[0]], width, layout.dtype)
-        if not np.isfinite(array).all():
-            bad: BoolArray = ~np.all(np.isfinite(array), axis=1)
-            checks.add(names[0], bad, f"a list of {width} finite numbers")
-        if out is None:
-            return array
-        out[:] = array
-        return out
-    parts = [_ids(name, columns, layout, checks) for name in names]
-    if layout.kind != "tuples":
-        return parts[0]
-    tuples = zip(*(part.tolist() for part in parts), strict=True)
-    return np.fromiter(tuples, dtype=object, count=n)
-
-
-def _points(
-    names: tuple[str, ...],
-    columns: dict[str, Any],
-    layout: Layout,
-    n: int,
-    checks: _Checks,
-    out: Any,
-) -> Any:
-    from lincat.kernels.columns import columns_to_rows
-
-    if out is None:
-        out = np.empty((n, len(names)), dtype=layout.dtype)
-    parts = [np.ascontiguousarray(cells.numbers(columns[name], layout.dtype)) for name in names]
-    addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
-    if not columns_to_rows(out, addresses):
-        for name, part in zip(names, parts, strict=True):
-            checks.add(name, ~np.isfinite(part), "a finite number")
-    return out
-
-
-def _ids(name: str, columns: dict[str, Any], layout: Layout, checks: _Checks) -> Any:
-    values = columns[name]
-    kind = layout.kind
-    if kind == "tuples":  # integers and texts alike, as the file has them
-        kind = "integers" if cells.kind_of(values, typed=True) == "integer" else "texts"
-    if kind == "integers":
-        ids, bad = cells.integers(values)
-        checks.add(name, bad, 'an integer (or say kind = "points")')
-        return ids
-    array, bad = cells.texts(values)
-    checks.add(name, bad, "a text")
-    return array
-
-
-def _labels(name: str, columns: dict[str, Any], checks: _Checks) -> Any:
-    """Return the names of episodes, of whatever type they are."""
-    values = columns[name]
-    labels: Any
-    bad: BoolArray | None
-    kind = "value" if isinstance(values, list) else cells.kind_of(values, typed=True)
-    if kind == "value":
-        labels = np.fromiter(values, dtype=object, count=len(values))
-        bad = np.array([not isinstance(value, str | int | float) for value in values], dtype=bool)
-    elif kind == "integer":
-        labels, bad = cells.integers(values)
-    elif kind == "text":
-        labels, bad = cells.texts(values)
-    else:
-        labels = cells.numbers(values)
-        bad = ~np.isfinite(labels)
-    checks.add(name, bad, "the name of an episode")
-    return labels
+    if rows.room is not None:
+        kept["room"] = rows.room[np.concatenate(([True], keep))]
+        kept["observation"] = kept["room"][1:]
+    return replace(rows, **kept)

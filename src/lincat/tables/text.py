@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import codecs
 import csv
+import itertools
 from bisect import insort
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._typing import IntArray
@@ -43,8 +46,7 @@ class CsvTable:
         self._error: Exception | None = None
         with reading(path, "CSV file"):
             self._input = input_bytes(path)
-            head = _first_line(self._input, path)
-        line, self._rest = head
+            line, self._rest = _first_line(self._input, path)
         try:
             header = line.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
@@ -56,13 +58,9 @@ class CsvTable:
 
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
         """Yield chunks of texts."""
-        import pyarrow as pa
-        from pyarrow import csv as arrow_csv
-
-        if not self._rest and not (more := self._input.read(_BLOCK)):
+        self._rest = self._rest or self._input.read(_BLOCK)
+        if not self._rest:
             return  # Arrow calls a table without rows an error
-        elif not self._rest:
-            self._rest = more
         at = 1
         with reading(self._path, "CSV file"):
             reader = arrow_csv.open_csv(
@@ -123,33 +121,28 @@ class JsonTable:
         self._path, self._stop = path, stop
         with reading(path, "file of JSON lines"):
             self._input = input_bytes(path)
-            first = self._first_object()
-        self.names = list(first)
+            self._blocks = _blocks(self._input, path)
+            self._begun: list[list[bytes]] = []  # read while looking for the names of columns
+            self.names = list(self._first_object())
 
     def _first_object(self) -> dict[str, Any]:
-        """Return the first line that can be used; what was read stays in _head and _rest."""
-        self._head = self._rest = b""
-        while True:
-            line, self._rest = _first_line(self._input, self._path, self._rest)
-            self._head += line
-            _check_length(self._head, self._path)
-            if not line:
-                raise fail(
-                    name_of(self._path),
-                    "JSON lines",
-                    "no object" if self._head else "an empty file",
-                )
-            if not line.strip():
-                continue
-            try:
-                first = msgspec.json.decode(line)
-            except (msgspec.DecodeError, UnicodeError):
-                first = None
-            if isinstance(first, dict):
-                return first
-            if self._stop:
-                shown = repr(line.strip()[:60].decode(errors="replace"))
-                raise bad_row(self._path, 1, "a JSON object that names the columns", shown)
+        """Return the first line that can be used."""
+        for lines in self._blocks:
+            self._begun.append(lines)
+            for line in lines:
+                try:
+                    first = msgspec.json.decode(line)
+                except (msgspec.DecodeError, UnicodeError):
+                    first = None
+                if isinstance(first, dict):
+                    return first
+                if self._stop:
+                    shown = repr(line.strip()[:60].decode(errors="replace"))
+                    raise bad_row(self._path, 1, "a JSON object that names the columns", shown)
+            if sum(len(line) for block in self._begun for line in block) > _LONGEST_LINE:
+                break
+        got = "no object" if self._begun else "an empty file"
+        raise fail(name_of(self._path), "JSON lines", got)
 
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
         """Yield chunks of lists of Python values; None where a line has no such key."""
@@ -159,7 +152,7 @@ class JsonTable:
         decoder = msgspec.json.Decoder(row_type)
         at = 1
         with reading(self._path, "file of JSON lines"):
-            for lines in _blocks(self._head, self._rest, self._input, self._path):
+            for lines in itertools.chain(self._begun, self._blocks):
                 for start in range(0, len(lines), rows):
                     chunk = self._decode(lines[start : start + rows], decoder, needed, at)
                     yield chunk
@@ -221,8 +214,9 @@ class _Rest:
         self.closed = True
 
 
-def _first_line(stream: Any, path: str, rest: bytes = b"") -> tuple[bytes, bytes]:
-    """Return the next line of a stream and what was read beyond it."""
+def _first_line(stream: Any, path: str) -> tuple[bytes, bytes]:
+    """Return the first line of a stream and what was read beyond it."""
+    rest = b""
     while b"\n" not in rest:
         more = stream.read(_BLOCK)
         if not more:
@@ -233,13 +227,10 @@ def _first_line(stream: Any, path: str, rest: bytes = b"") -> tuple[bytes, bytes
     return rest[:end], rest[end:]
 
 
-def _blocks(head: bytes, rest: bytes, stream: Any, path: str) -> Iterator[list[bytes]]:
+def _blocks(stream: Any, path: str) -> Iterator[list[bytes]]:
     """Yield the lines of a stream, a block of them at a time, without their ends."""
-    pending = head + rest
-    while True:
-        more = stream.read(_BLOCK)
-        if not more:
-            break
+    pending = b""
+    while more := stream.read(_BLOCK):
         pending += more
         end = pending.rfind(b"\n") + 1
         if end:

@@ -1,0 +1,105 @@
+"""The ways in that every learner has: all transitions at once, some more, a single one.
+
+Their arguments are written out, each time, for help pages and type checkers to show them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from lincat._arguments import check_integer
+from lincat._typing import ArrayLike
+from lincat.data.transitions import Transitions
+from lincat.learners.inputs import as_transitions
+
+__all__ = ["Learning"]
+
+
+class Learning(ABC):
+    """Turns what users pass into transitions, which :meth:`_take` learns from."""
+
+    @abstractmethod
+    def _take(self, transitions: Transitions, batch_size: int, *, whole: bool) -> Self:
+        """Learn from more transitions; ``whole`` says that there are no others."""
+
+    def fit(
+        self,
+        phi: Any,
+        reward: ArrayLike | None = None,
+        phi_next: Any = None,
+        *,
+        terminated: ArrayLike | None = None,
+        discount: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        truncated: ArrayLike | None = None,
+        batch_size: int = 1,
+    ) -> Self:
+        """Forget everything, then learn from these transitions in one pass.
+
+        The number of updates is known, so averaging="tail" covers exactly the second half.
+        Arguments as for :meth:`partial_fit`.
+        """
+        given = as_transitions(phi, reward, phi_next, terminated, discount, weight, truncated)
+        batch_size = check_integer(batch_size, "batch_size", low=1)
+        self._forget()
+        return self._take(given, batch_size, whole=True)
+
+    def partial_fit(
+        self,
+        phi: Any,
+        reward: ArrayLike | None = None,
+        phi_next: Any = None,
+        *,
+        terminated: ArrayLike | None = None,
+        discount: ArrayLike | None = None,
+        weight: ArrayLike | None = None,
+        truncated: ArrayLike | None = None,
+        batch_size: int = 1,
+    ) -> Self:
+        """Continue learning from more transitions.
+
+        Parameters
+        ----------
+        phi : Transitions, or features as for it
+            With features, ``reward`` and ``phi_next`` are needed too.
+        reward, phi_next, terminated, discount, weight, truncated
+            As for :class:`lincat.Transitions`.
+        batch_size : int
+            Transitions per update: the mean of their updates, all taken at the same parameters.
+            A call whose length is no multiple ends with a smaller batch. To learners from sums it
+            makes no difference, nor how transitions are cut into calls.
+
+        Returns
+        -------
+        The learner itself.
+        """
+        given = as_transitions(phi, reward, phi_next, terminated, discount, weight, truncated)
+        return self._take(given, check_integer(batch_size, "batch_size", low=1), whole=False)
+
+    def learn_one(
+        self,
+        phi: ArrayLike,
+        reward: float,
+        phi_next: ArrayLike,
+        *,
+        terminated: bool = False,
+        discount: float | None = None,
+        weight: float = 1.0,
+    ) -> Self:
+        """Learn from a single transition with features of shape (d,), or two state numbers."""
+        one = [np.asarray(x)[None] for x in (phi, phi_next)]
+        return self.partial_fit(
+            one[0],
+            [reward],
+            one[1],
+            terminated=[terminated] if terminated else None,
+            discount=None if discount is None else [discount],
+            weight=None if weight == 1.0 else [weight],
+        )
+
+    def _forget(self) -> None:
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)

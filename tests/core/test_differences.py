@@ -1,0 +1,184 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import lincat
+from lincat.core import risk
+from lincat.core.differences import Differences
+from lincat.core.uncertainty import Uncertainty
+from tests import naive
+
+GRID = lincat.Grid(-1.0, 3.0, 32)
+
+
+def side(shift=0.0, *, n=2, size=0.004, nu=16, seed=0, grid=GRID, confidence=0.95, sd=0.5):
+    """Bell-shaped distributions with errors of a size."""
+    rng = np.random.default_rng(seed)
+    centre = np.linspace(0.8, 1.2, n)[:, None] + shift
+    cdf = stats.norm.cdf(grid.atoms[:-1] + grid.spacing / 2, centre, sd)
+    shape = cdf * (1.0 - cdf)
+    directions = 4 * size * rng.normal(size=(nu, n, 3)) @ rng.normal(size=(3, grid.intervals))
+    known = Uncertainty(directions * shape / 2, confidence, np.zeros(n, bool))
+    return lincat.ReturnDistribution(cdf, grid, known)
+
+
+def errors(dist, i=0):
+    return dist.uncertainty.directions[:, i]
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_means_by_student(paired):
+    a, b = side(seed=1), side(0.1, seed=2, nu=8)
+    both = Differences(a, b, paired)
+    low, high = both.interval("mean")
+    np.testing.assert_allclose((low + high) / 2, a.mean() - b.mean())
+    for i in range(2):
+        margin = naive.difference_of_means(GRID.spacing, errors(a, i), errors(b, i), 0.95, paired)
+        assert (high - low)[i] / 2 == pytest.approx(margin)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("name", ["quantile", "cvar"])
+def test_tails_by_draws(paired, name):
+    a, b = side(seed=1), side(0.3, seed=2, nu=8, sd=0.4)
+    low, high = Differences(a, b, paired).interval(name, 0.1)
+    moved = []
+    for dist, drawn in zip(
+        (a, b), naive.error_draws(errors(a), errors(b), paired, 20_000), strict=True
+    ):
+        cdf, levels = dist.cdf_values[:1], np.array([0.1])
+        if name == "cvar":
+            moved.append(risk.expected_shortfall(cdf + drawn, GRID, levels)[:, 0])
+        else:
+            share = risk.spread_share(cdf)
+            moved.append(risk.interpolated_quantile(cdf + drawn, GRID, levels, share=share)[:, 0])
+    centre = (low + high)[0] / 2
+    margin = np.quantile(np.abs(moved[0] - moved[1] - centre), 0.95)
+    assert (high - low)[0] / 2 == pytest.approx(margin, rel=0.1)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize("threshold", [-0.4, 0.9])
+def test_chances_from_the_intervals_of_both(paired, threshold):
+    a, b = side(seed=1), side(0.2, seed=2, nu=8)
+    low, high = Differences(a, b, paired).interval("probability_below", threshold)
+    values, wrong = [], []
+    for dist in (a, b):
+        values.append(float(dist.probability_below(threshold, interpolate=True)[0]))
+        k, weight = risk.place_in_cells(
+            risk.spread_share(dist.cdf_values), GRID, np.array([threshold]), strict=True
+        )
+        padded = np.pad(errors(dist), ((0, 0), (1, 1)))
+        w = weight[0, 0]
+        wrong.append(((1 - w) * padded[:, k[0]] + w * padded[:, k[0] + 1]).tolist())
+    expected = naive.mover(*values, *wrong, 0.95, paired)
+    assert (low[0], high[0]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("shift", "sd"), [(0.5, 0.5), (-0.5, 0.5), (0.0, 0.5), (0.0, 0.8)])
+def test_dominance_by_bands_over_all_points(paired, shift, sd):
+    a, b = side(shift, seed=1), side(seed=2, sd=sd)
+    both = Differences(a, b, paired)
+    of_a, of_b = naive.error_draws(errors(a), errors(b), paired, 4000)
+    F, H = a.cdf_values[0], b.cdf_values[0]
+    inner = (np.maximum(F, H) > 0.01) & (np.minimum(F, H) < 0.99)
+    draws = of_a - of_b
+    if paired:
+        se = np.sqrt(np.mean((errors(a) - errors(b)) ** 2, axis=0))
+    else:
+        se = np.sqrt(np.mean(errors(a) ** 2, axis=0) + np.mean(errors(b) ** 2, axis=0))
+    found = both.dominance(1)
+    expected = naive.dominance(F[inner], H[inner], draws[:, inner], se[inner], 0.01, 0.95)
+    assert found.winner[0] == expected == np.sign(shift)
+    assert found.tolerance.tolist() == [0.01, 0.01]
+    reach = (found.a_behind[0] - max(F - H)) / max(se)
+    assert found.a_behind[0] >= max(F - H) - 1e-12
+    assert reach < 6.0
+
+
+def test_second_order_prefers_the_safer_of_equal_means():
+    safe, risky = side(seed=1, sd=0.3, size=1e-4), side(seed=2, sd=0.6, size=1e-4)
+    both = Differences(safe, risky, paired=False)
+    assert both.dominance(1).winner.tolist() == [0, 0]
+    found = both.dominance(2)
+    assert found.winner.tolist() == [1, 1]
+    spread = np.sqrt((safe.proper().variance() + risky.proper().variance()) / 2)
+    np.testing.assert_allclose(found.tolerance, 0.05 * spread)
+    # Nowhere further behind than by its mean, as the whole integral is a difference of means.
+    assert (found.b_behind >= np.abs(safe.mean() - risky.mean()) - 1e-9).all()
+    assert Differences(risky, safe, paired=False).dominance(2).winner.tolist() == [-1, -1]
+
+
+def test_crossing_distributions_are_not_ranked_however_little_is_known():
+    better, worse_tail = side(0.3, sd=0.7, seed=1), side(sd=0.4, seed=2)
+    assert (better.mean() > worse_tail.mean()).all()
+    for size in (0.02, 0.004, 1e-4):
+        a, b = side(0.3, sd=0.7, size=size, seed=1), side(sd=0.4, size=size, seed=2)
+        assert not Differences(a, b, paired=False).dominance(1).winner.any()
+
+
+def test_what_is_shared_cancels():
+    a = side(seed=1)
+    moved = lincat.ReturnDistribution(a.cdf_values - 0.02, GRID, a.uncertainty)
+    low, high = Differences(a, moved, paired=True).interval("mean")
+    np.testing.assert_allclose(low, high)
+    low, high = Differences(a, moved, paired=False).interval("mean")
+    one = np.diff(a.interval("mean"), axis=0)[0]
+    np.testing.assert_allclose(high - low, one * np.sqrt(2) * stats.t.ppf(0.975, 32)
+                               / stats.t.ppf(0.975, 16))  # fmt: skip
+    same = Differences(a, a, paired=True)
+    assert not same.dominance(1).winner.any()
+    assert not same.dominance(2).winner.any()
+    assert same.interval("cvar", 0.05)[1].tolist() == [0.0, 0.0]
+
+
+def test_grids_may_differ():
+    fine = lincat.Grid(-2.0, 4.0, 96)
+    a, b = side(0.5, seed=1), side(seed=2, grid=fine)
+    both = Differences(a, b, paired=False)
+    low, high = both.interval("mean")
+    assert ((low < 0.5) & (0.5 < high)).all()
+    assert both.dominance(1).winner.tolist() == [1, 1]
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    shift=st.floats(-0.5, 0.5),
+    paired=st.booleans(),
+    seed=st.integers(0, 9),
+    name=st.sampled_from(["mean", "probability_below"]),
+)
+def test_the_other_way_round_signs_change(shift, paired, seed, name):
+    a, b = side(shift, seed=seed), side(seed=seed + 1)
+    argument = None if name == "mean" else 0.7
+    low, high = Differences(a, b, paired).interval(name, argument)
+    other = Differences(b, a, paired).interval(name, argument)
+    np.testing.assert_allclose((-high, -low), other, atol=1e-12)
+    assert (low <= high).all()
+
+
+def test_nothing_is_shown_of_states_without_data():
+    a, b = side(0.5, seed=1), side(seed=2)
+    unknown = np.array([False, True])
+    known = Uncertainty(b.uncertainty.directions, 0.95, unknown)
+    b = lincat.ReturnDistribution(b.cdf_values, GRID, known)
+    both = Differences(a, b, paired=False)
+    assert both.dominance(1).winner.tolist() == [1, 0]
+    assert both.interval("mean")[1][1] == np.inf
+    assert both.interval("probability_below", 1.0)[0][1] == -1.0
+
+
+def test_errors_are_one_line():
+    a, b = side(), side(seed=1)
+    without = lincat.ReturnDistribution(b.cdf_values, GRID)
+    with pytest.raises(lincat.InvalidInputError, match="with their uncertainty, got one without"):
+        Differences(a, without, paired=False).interval("mean")
+    with pytest.raises(lincat.InvalidInputError, match=r"the confidence of a, 0\.95"):
+        Differences(a, side(confidence=0.9), paired=True).interval("mean")
+    with pytest.raises(lincat.InvalidInputError, match="the 2 states of a"):
+        Differences(a, side(n=3), paired=True).interval("mean")
+    with pytest.raises(lincat.InvalidInputError, match="figure: expected one of"):
+        Differences(a, b, paired=True).interval("median")
