@@ -18,7 +18,7 @@ import numpy as np
 from lincat import kernels
 from lincat._arguments import check_array, check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
-from lincat._typing import BoolArray, FeatureMatrix, FloatArray
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners._learning import Learning

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lincat.processes.finite import Sampling
+
 __all__ = ["KINDS", "PILOT", "PILOT_RIDGE", "STEPS", "Bars", "Length", "Settings"]
 
 #: Constant steps, times the largest ‖phi‖².
 STEPS = tuple(2.0**-j for j in range(9))
 #: How data come, and what a process calls it.
-KINDS = {"independent": "generative", "walk": "markov"}
+KINDS: dict[str, Sampling] = {"independent": "generative", "walk": "markov"}
 
 #: Transitions whose batch solution a warm start begins at, and its ridge: fifteen rows, as plans of
 #: `lincat evaluate` have. Without, the solution of independent rows can be anywhere.
