@@ -331,7 +331,9 @@ def learner_change(Theta, phi, reward, phi_next, discount, grid, rule):
     return -np.outer(phi, rule_direction(Theta, phi, phi_next, discount, table, K, rule))
 
 
-def step_sizes(step_size, squared_norms, discounts, batch, *, curvature, slowness, d, start=0.75):
+def step_sizes(
+    step_size, squared_norms, discounts, batch, *, curvature, slowness, d, start=0.75, before=0
+):
     """alpha of every update: ("constant", a), ("decay", a, power), or ("auto",)."""
     updates = -(-len(squared_norms) // batch)
     if step_size[0] == "constant":
@@ -342,12 +344,11 @@ def step_sizes(step_size, squared_norms, discounts, batch, *, curvature, slownes
     for t in range(updates):
         part = slice(t * batch, (t + 1) * batch)
         R = max(R, *squared_norms[part])
-        # ‖phi‖² (1 − discount), averaged over the updates before, each the mean of its batch.
-        rate = ended / t if t else 0.0
-        tau = (100 + 3 * d * R / rate) * slowness if rate else math.inf
-        alphas.append(start / (R * curvature) * (1 + t / tau) ** -0.75)
         pairs = zip(squared_norms[part], discounts[part], strict=True)
         ended += np.mean([norm * (1 - discount) for norm, discount in pairs])
+        rate = ended / (t + 1)
+        tau = (100 + 3 * d * R / rate) * slowness if rate else math.inf
+        alphas.append(start / (R * curvature) * (1 + (before + t) / tau) ** -0.75)
     return alphas
 
 

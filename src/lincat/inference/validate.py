@@ -16,8 +16,6 @@ from lincat.inference import scores
 from lincat.inference.pit import Transform
 from lincat.inference.validation import GroupValidation, Method, Validation
 
-__all__ = ["validate"]
-
 _ENOUGH = 30  # returns per state from which its own empirical distribution says something
 _WORST = 0.9  # share of states that are no worse than the worst
 _SMALLEST_SD = 0.1  # of that of all returns together: what is nearly certain is measured in it

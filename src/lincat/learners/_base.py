@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from lincat import kernels
-from lincat._arguments import check_array, check_choice, check_gamma, check_integer, fail
+from lincat._arguments import check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
-from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners._learning import Learning
@@ -56,8 +56,10 @@ class Learner(Learning, Parametrised, ABC):
     #: Transitions seen and updates made.
     n_seen_: int = 0
     n_updates_: int = 0
-    #: The parameters to start from, if not the learner's own.
-    _start: FloatArray | None = None
+    #: Where to begin, if that was said: grid, parameters, and the updates that these are worth.
+    _start: tuple[Grid, FloatArray, int] | None = None
+    #: Updates that the parameters it began with are worth: automatic steps begin smaller.
+    _before_: int = 0
 
     def __init__(
         self,
@@ -112,6 +114,14 @@ class Learner(Learning, Parametrised, ABC):
         """The same with sampling errors, where the learner knows them."""
 
     @abstractmethod
+    def _updates_to_look(self) -> int | None:
+        """After how many updates :meth:`_look` is to be called; None for never."""
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Change what has to be changed between two updates."""
+
+    @abstractmethod
     def _after_fit(self) -> None:
         """Say what the user should hear of, after each call that learned."""
 
@@ -132,18 +142,6 @@ class Learner(Learning, Parametrised, ABC):
         self._learn(transitions, batch_size, horizon)
         if whole:
             self._end_warm_up()
-        return self
-
-    def start_from(self, parameters: ArrayLike) -> Self:
-        """Start near the goal: at these parameters, of shape (d, K), or (d,) for means.
-
-        At the batch solution of the first thousand transitions, say. There is less to forget then,
-        and "auto" takes smaller steps (``lincat.learners.schedules``). What was learned before is
-        forgotten, if anything was.
-        """
-        start = check_array(parameters, "parameters")
-        self._forget()
-        self._start = np.array(start[:, None] if start.ndim == 1 else start)
         return self
 
     def predict(self, Phi: Any, *, confidence: float | None = None) -> Any:
@@ -234,12 +232,7 @@ class Learner(Learning, Parametrised, ABC):
         if self.n_features not in (None, rows):
             raise fail("phi", f"{self.n_features} features, as n_features says", d)
         self._lay_out(rows, np.dtype(self.dtype), waiting[0].kind)
-        start = self._initial(waiting, rows) if self._start is None else self._start
-        if isinstance(start, np.ndarray) and start.shape != (rows, self._columns()):
-            raise fail(
-                "parameters", f"shape ({rows}, {self._columns()}) to start from", start.shape
-            )
-        self._Theta_[:, : self._columns()] = start
+        self._Theta_[:, : self._columns()] = self._initial(waiting, rows)
         if self.dtype == "float32":
             self._average_.fold_every = max(_FOLD, rows)
 
@@ -266,7 +259,7 @@ class Learner(Learning, Parametrised, ABC):
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
             steps = self._steps(chunk, batch_size)
-            updates = -(-len(chunk) // batch_size)
+            updates, to_look = -(-len(chunk) // batch_size), self._updates_to_look()
             done = self._run(chunk, steps.step, batch_size)
             if done < len(chunk):
                 self.n_updates_ += done // batch_size
@@ -280,14 +273,19 @@ class Learner(Learning, Parametrised, ABC):
             self._seen_ = steps.seen
             if self._average_.updates_to_boundary(self.n_updates_) == 0:
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
+            if to_look == updates:
+                self._look()
 
     def _parts(self, n: int, batch_size: int) -> Iterator[slice]:
         """Cut n transitions into pieces that end between batches and where a window begins."""
         longest = max(_CHUNK // batch_size, 1)
         begin = 0
         while begin < n:
-            boundary = self._average_.updates_to_boundary(self.n_updates_)
-            updates = longest if boundary is None else min(longest, boundary)
+            boundaries = (
+                self._average_.updates_to_boundary(self.n_updates_),
+                self._updates_to_look(),
+            )
+            updates = min([longest, *(n for n in boundaries if n is not None)])
             end = min(begin + updates * batch_size, n)
             yield slice(begin, end)
             begin = end
@@ -304,6 +302,7 @@ class Learner(Learning, Parametrised, ABC):
             chunk.discounts(self.gamma),
             batch_size=batch_size,
             done=self.n_updates_,
+            before=self._before_,
             n_features=self._Theta_.shape[0],
             curvature=self._curvature(),
             slowness=self._slowness(),

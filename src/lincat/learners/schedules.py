@@ -21,10 +21,10 @@ own coordinates. This much is shown, for independent transitions. What follows w
 
 - *start* is 3/4. It contracts three quarters as fast as the fastest step of the bound, and in the
   study faster than that, for the bound is loose: what it costs in noise, the decay and the average
-  take back. A learner that starts near its goal (``start_from``) has less to forget: 3/8.
+  take back. A learner that starts near its goal (``start_at``) has less to forget: 3/8.
 - *tau*: the mean eigenvalue of E[phi phiᵀ] is E‖phi‖²/d, and an error that is the same everywhere
   shrinks by the share 1 − δ of it, δ the discount, 0 where an episode ends. So with E the sum of
-  ‖phi‖²(1 − δ) over the t transitions before, an average error is learned in d R t/E transitions
+  ‖phi‖²(1 − δ) over the t transitions so far, an average error is learned in d R t/E transitions
   with a step of 1/R. Steps stay as they are for about three times as long; slower directions, and
   there are such, have to be learned with what the decay leaves.
 - *The decay* is there because a constant step leaves a bias of its own order where transitions
@@ -146,6 +146,7 @@ def next_steps(
     *,
     batch_size: int,
     done: int,
+    before: int,
     n_features: int,
     curvature: float,
     slowness: float,
@@ -159,6 +160,8 @@ def next_steps(
     squared_norms, discount : arrays of shape (n,)
         ‖phi‖² times the weight, and δ, of each transition.
     batch_size, done, n_features : int
+    before : int
+        Updates that the start is worth.
     curvature, slowness : float
         c and s of the rule (see above).
     """
@@ -177,6 +180,8 @@ def next_steps(
         alpha, ended = np.empty(len(begins)), float(sums[-1])
         start = _START_NEAR if seen.near else _START
         times = (_FLOOR * slowness, _SPAN * n_features * slowness)
-        kernels.step_sizes.auto_steps(alpha, known, sums, float(curvature), done, start, *times)
+        kernels.step_sizes.auto_steps(
+            alpha, known, sums[1:], float(curvature), done, before, start, *times
+        )
     step = alpha if batch_size == 1 else np.repeat(alpha / sizes, sizes)
     return StepSizes(step, largest, Seen(float(largest[-1]), ended, seen.near))

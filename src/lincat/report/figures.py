@@ -14,8 +14,6 @@ from lincat.report.pieces import shown_states
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["beside", "curves", "error_curves", "ridgelines", "save_figure"]
-
 
 def ridgelines(
     dist: ReturnDistribution,

@@ -29,7 +29,7 @@ Every number is the error that `"auto"` reaches over that of the best of {steps}
 from {coarsest} down to {finest}, in the same cell with the same average: the ℓ2,mu distance to
 the exact fixed point, root mean square over the runs. *Cold* starts from the uniform distribution,
 as constant steps do; *warm* from the batch solution of the first {pilot:,} transitions
-(`start_from`). The bar is {near:g}x in {share:.0%} of the cells and {worst:g}x in all: warm,
+(`start_at`). The bar is {near:g}x in {share:.0%} of the cells and {worst:g}x in all: warm,
 {warm}; cold, {cold}; {diverged}. No constant step does for all: {best}, the one that is within
 {near:g}x most often, is so in {alone}.
 

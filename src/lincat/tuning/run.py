@@ -219,7 +219,7 @@ class _Study:
         learner = LinearCTD(grid=self.grid, gamma=gamma, step_size=step_size, n_features=d)
         if warm:
             pilot = CategoricalLSTD(grid=self.grid, gamma=gamma, n_features=d, ridge=PILOT_RIDGE)
-            learner.start_from(pilot.fit(transitions(0, PILOT)).Theta_)
+            learner.start_at(self.grid, pilot.fit(transitions(0, PILOT)).Theta_)
         found: list[float] = []
         for begin, end in pairwise(sorted({*range(0, stops[-1], _CHUNK), *stops})):
             try:
