@@ -18,8 +18,6 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.data.transitions import check_state_features
 from lincat.learners._base import Learner
 
-__all__ = ["FEWEST_BATCHES", "Settling"]
-
 _MOST = 64  # batches; then neighbours are merged, and as many again can come
 FEWEST_BATCHES = 8
 

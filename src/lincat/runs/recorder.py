@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from lincat._arguments import InvalidInputError
-from lincat._typing import FeatureMatrix
+from lincat.core.grid import Grid
 from lincat.inference.settling import Settling
 from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.folder import MetricsRow, RunFolder
@@ -42,6 +41,7 @@ class Recorder:
         self._level = folder.config.level
         self._recorded = -1
         self.moves: Settling | None = None
+        self._grid: Grid | None = None
         learner = model.learner
         self._solves = not isinstance(learner, CategoricalLearner)
         self._silent = self._solves and not live
@@ -50,7 +50,8 @@ class Recorder:
             return
         # Means of iterates need CDFs that are linear in the parameters, and sums of iterates.
         if learner.linear and learner.averaging != "none":
-            self.moves = Settling(_mean_features(model, shown))
+            self._probe = model.mean_features(shown)
+            self.moves = Settling(self._probe)
 
     @classmethod
     def read(
@@ -74,7 +75,8 @@ class Recorder:
         if recorder.moves is not None and file.exists():
             state: dict[str, Any] = load(file.read_bytes())
             numbers = {key: int(state[key]) for key in ("length", "begin")}
-            recorder.moves = Settling.from_state(_mean_features(model, shown), {**state, **numbers})
+            recorder.moves = Settling.from_state(recorder._probe, {**state, **numbers})
+            recorder._grid = model.learner.grid_
         return recorder
 
     def files(self) -> dict[str, bytes]:
@@ -95,6 +97,8 @@ class Recorder:
         self._recorded = done
         self._next = _after(done, self._solves)
         if isinstance(learner, CategoricalLearner) and self.moves is not None:
+            if learner.grid_ != self._grid:  # it has grown: batches begin again
+                self._grid, self.moves = learner.grid_, Settling(self._probe)
             self.moves.update(learner)
         try:
             distribution = self._model.predict_shown(self.shown)
@@ -120,16 +124,3 @@ class Recorder:
 def _after(done: int, solves: bool = False) -> int:
     growth, first = (_GROWTH_SOLVED, _FIRST_SOLVED) if solves else (_GROWTH, _FIRST_ROW)
     return max(done + 1, int(done * (1.0 + growth)), first)
-
-
-def _mean_features(model: Model, shown: ShownStates) -> FeatureMatrix:
-    """Features of the shown states; the distribution of a group is that of its mean features."""
-    observations, group = shown.observations()
-    phi = model.features.lookup(observations)
-    if phi.ndim == 1:
-        ones = np.ones(len(phi))
-        shape = (len(phi), model.features.n_features_)
-        phi = scipy.sparse.csr_array((ones, (np.arange(len(phi)), phi)), shape=shape)
-    size = np.bincount(group)
-    mean = scipy.sparse.csr_array((1.0 / size[group], (group, np.arange(len(group)))))
-    return mean @ phi
