@@ -11,10 +11,23 @@ from numba import njit
 
 from lincat.kernels.guards import guard_buckets
 from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
-from lincat.kernels.simd import add, broadcast, element, fma, half, load, mul, store, stride
+from lincat.kernels.simd import (
+    add,
+    broadcast,
+    element,
+    fma,
+    half,
+    line,
+    load,
+    mul,
+    prefetch,
+    store,
+    stride,
+)
 
 _ROWS = 128  # that are looked up at a time
 _TALL, _WIDE = 6, 8  # entries of a tile
+_SOON = 8  # rows ahead that are asked for
 
 
 @njit(**KERNEL)
@@ -82,6 +95,10 @@ def _look_up(out, width, features, rows):
     like = half(out)
     for k in range(len(rows)):
         at, to = rows[k] * apart, k * width
+        # Rows of a bucket lie anywhere, where the processor does not expect them.
+        soon = rows[min(k + _SOON, len(rows) - 1)] * apart
+        for j in range(0, d, _WIDE):
+            prefetch(features, soon + j)
         for j in range(0, d - 3, 4):
             store(out, to + j, load(features, at + j, like))
         for j in range(d // 4 * 4, d):
@@ -101,9 +118,9 @@ def _weigh(out, plain, width, weight, rows):
 @njit(**CALLED)
 def _add_rows(sums, at, d, left, width, n, edge):
     """sums[at : at + d] += the sum of the rows of left."""
-    like = half(left)
-    for j in range(0, d, 4):
-        total = half(left)
+    like = line(left)
+    for j in range(0, d, _WIDE):
+        total = line(left)
         for k in range(n):
             total = add(total, load(left, k * width + j, like))
         _add_entries(sums, at + j, total, d - j, edge)
@@ -121,47 +138,34 @@ def _add_product(sums, at, d, left, right, width, n, columns, upper, edge):
 @njit(**INLINED)
 def _add_tile(sums, at, d, left, i, right, j, width, n, tall, wide, edge):
     """Six rows from i and eight columns from j, of which so many (tall, wide) are there."""
-    like = half(left)
-    a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = e0 = e1 = f0 = f1 = half(left)
+    like = line(left)
+    t0 = t1 = t2 = t3 = t4 = t5 = line(left)
     for k in range(n):
-        p, q = k * width + i, k * width + j
-        y0, y1 = load(right, q, like), load(right, q + 4, like)
-        x = broadcast(element(left, p), like)
-        a0, a1 = fma(x, y0, a0), fma(x, y1, a1)
-        x = broadcast(element(left, p + 1), like)
-        b0, b1 = fma(x, y0, b0), fma(x, y1, b1)
-        x = broadcast(element(left, p + 2), like)
-        c0, c1 = fma(x, y0, c0), fma(x, y1, c1)
-        x = broadcast(element(left, p + 3), like)
-        d0, d1 = fma(x, y0, d0), fma(x, y1, d1)
-        x = broadcast(element(left, p + 4), like)
-        e0, e1 = fma(x, y0, e0), fma(x, y1, e1)
-        x = broadcast(element(left, p + 5), like)
-        f0, f1 = fma(x, y0, f0), fma(x, y1, f1)
-    _add_pair(sums, at, a0, a1, wide, edge)
+        p = k * width + i
+        y = load(right, k * width + j, like)
+        t0 = fma(broadcast(element(left, p), like), y, t0)
+        t1 = fma(broadcast(element(left, p + 1), like), y, t1)
+        t2 = fma(broadcast(element(left, p + 2), like), y, t2)
+        t3 = fma(broadcast(element(left, p + 3), like), y, t3)
+        t4 = fma(broadcast(element(left, p + 4), like), y, t4)
+        t5 = fma(broadcast(element(left, p + 5), like), y, t5)
+    _add_entries(sums, at, t0, wide, edge)
     if tall > 1:
-        _add_pair(sums, at + d, b0, b1, wide, edge)
+        _add_entries(sums, at + d, t1, wide, edge)
     if tall > 2:
-        _add_pair(sums, at + 2 * d, c0, c1, wide, edge)
+        _add_entries(sums, at + 2 * d, t2, wide, edge)
     if tall > 3:
-        _add_pair(sums, at + 3 * d, d0, d1, wide, edge)
+        _add_entries(sums, at + 3 * d, t3, wide, edge)
     if tall > 4:
-        _add_pair(sums, at + 4 * d, e0, e1, wide, edge)
+        _add_entries(sums, at + 4 * d, t4, wide, edge)
     if tall > 5:
-        _add_pair(sums, at + 5 * d, f0, f1, wide, edge)
-
-
-@njit(**INLINED)
-def _add_pair(sums, at, first, second, wide, edge):
-    _add_entries(sums, at, first, wide, edge)
-    if wide > 4:
-        _add_entries(sums, at + 4, second, wide - 4, edge)
+        _add_entries(sums, at + 5 * d, t5, wide, edge)
 
 
 @njit(**INLINED)
 def _add_entries(sums, at, block, count, edge):
-    """Add a block of four entries, of which so many are there."""
-    if count >= 4:
+    """Add a block of eight entries, of which so many are there."""
+    if count >= _WIDE:
         store(sums, at, add(load(sums, at, block), block))
     else:
         store(edge, 0, block)

@@ -119,8 +119,6 @@ class Statistics:
         if self._waiting:
             first = min(size - self._n_waiting, len(rows))
             self._wait(rows[:first])
-            if self._n_waiting == size:
-                self._flush()
         while len(rows) - first >= size:
             self._add(rows[first : first + size])
             first += size
@@ -309,12 +307,19 @@ class Statistics:
         return self._settled_copy
 
     def _wait(self, rows: Rows) -> None:
+        """Keep rows until there are enough to be summed; a copy, as they are not ours."""
         self._n_waiting += len(rows)
-        pieces = [rows.copy()]
-        # As with sums of many small pieces: nothing is copied more often than log n times.
-        while self._waiting and len(self._waiting[-1]) <= 2 * len(pieces[0]):
-            pieces = [joined([self._waiting.pop(), *pieces])]
-        self._waiting += pieces
+        self._waiting.append(rows)
+        if self._n_waiting == self._chunk:
+            self._flush()
+            return
+        first, size = len(self._waiting) - 1, len(rows)
+        while first and len(self._waiting[first - 1]) <= 2 * size:
+            first -= 1
+            size += len(self._waiting[first])
+        # With the last ones if they are small: nothing is copied more often than log n times.
+        last = self._waiting[first:]
+        self._waiting[first:] = [joined(last) if len(last) > 1 else rows.copy()]
 
     def _flush(self) -> None:
         if self._waiting:

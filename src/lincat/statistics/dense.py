@@ -17,6 +17,7 @@ from lincat.statistics.placement import Bucket, Placement
 from lincat.statistics.rows import Rows
 from lincat.statistics.sparse import SparseSums
 
+_CACHED = 2**19  # numbers
 _NARROW = 32  # columns that a thread should have at least: each looks up all rows
 
 
@@ -124,23 +125,26 @@ class DenseSums:
             self._multiply(rows, placement, workers)
 
     def _multiply(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
-        order, last = placement.sorted()
         slots, phi_slots = (
             np.array([[stack.slots.get(g, -1) for g in b.groups] for b in placement.buckets])
             for stack in (self.cross, self.phi_sum)
         )
         slots[~placement.follows] = -1
-        add = partial(
-            kernels.sums.add_products,
-            *(self.cross.values, self.phi_sum.values, self.Sigma),
-            *(_as_dense(rows.phi), _as_dense(rows.phi_next)),
-            *(order, last, slots, phi_slots, placement.parts(rows.weight), rows.weight),
-        )
         mine, *others = _column_shares(self.d, len(workers) + 1)
-        waiting = [w.submit(add, share) for w, share in zip(workers, others, strict=False)]
-        add(mine)
-        for done in waiting:
-            done.result()
+        # Rows that are looked up should be in the cache, and many enough for each bucket.
+        step = max(_CACHED // self.d, 64 * len(placement.buckets))
+        for first in range(0, len(rows), step):
+            part, placed = rows[first : first + step], placement[first : first + step]
+            add = partial(
+                kernels.sums.add_products,
+                *(self.cross.values, self.phi_sum.values, self.Sigma),
+                *(_as_dense(part.phi), _as_dense(part.phi_next), *placed.sorted()),
+                *(slots, phi_slots, placed.parts(part.weight), part.weight),
+            )
+            waiting = [w.submit(add, share) for w, share in zip(workers, others, strict=False)]
+            add(mine)
+            for done in waiting:
+                done.result()
         kernels.sums.mirror(self.Sigma)
 
     def _count(self, rows: Rows, placement: Placement) -> None:
