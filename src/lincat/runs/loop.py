@@ -26,6 +26,7 @@ from lincat.learners.divergence import DivergenceError
 from lincat.runs.beginning import begin_model, pilot_rows
 from lincat.runs.conclude import answer_of
 from lincat.runs.folder import RunFolder
+from lincat.runs.held_out import SpreadHoldOut
 from lincat.runs.model import Model
 from lincat.runs.plan import whole_steps
 from lincat.runs.prefetch import prefetched
@@ -33,7 +34,12 @@ from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.sources import Opened, open_source
 from lincat.runs.stream import HoldOut, in_multiples, limited
-from lincat.runs.validation import check_model, held_out_of_stream, held_out_rows
+from lincat.runs.validation import (
+    check_model,
+    held_out_of_stream,
+    held_out_rows,
+    spread_hold_out,
+)
 
 __all__ = ["EvaluationRun", "Progress"]
 
@@ -105,20 +111,23 @@ class EvaluationRun:
         total = opened.rows
         total = None if total is None else max(total - (held.rows or 0), 0)
         yield Progress("reading", done, total)
+        # Rows that are held out may lie between those learned from: then all are read again.
+        spread = isinstance(held, SpreadHoldOut)
+        skipped = 0 if spread else done
         # Kept: to close it would wait for a stream that is silent.
-        self._source_batches = opened.source.batches(skip=done)
+        self._source_batches = opened.source.batches(skip=skipped)
         batches: Iterable[Steps] = self._source_batches
         if opened.is_live:  # whose end is the user's to say, in the warm-up too
             batches = prefetched(batches, stop=self._stop)
-        batches = limited(batches, None if opened.steps is None else opened.steps - done)
-        batches = iter(held.passing(batches))
+        batches = limited(batches, None if opened.steps is None else opened.steps - skipped)
+        batches = held.passing(batches, done) if spread else held.passing(batches)
         if done == 0:
             batches = self._warm_up(batches)
             if config.validate is None and held.rows:
                 of = "" if opened.rows is None else f" of {opened.rows:,}"
-                self.notes.append(
-                    f"The last {held.rows:,}{of} rows are held out, to check the figures."
-                )
+                which = f"{held.rows:,}{of} rows"
+                which = which if spread else f"The last {which}"
+                self.notes.append(f"{which} are held out, to check the figures.")
         if self._n_step > 1:
             batches = n_step(batches, self._n_step, opened.gamma)
             if not isinstance(self.model.learner, CategoricalLearner):
@@ -198,7 +207,8 @@ class EvaluationRun:
         """Continue from the newest checkpoint, if there is one; return how far it is."""
         checkpoint = self.folder.last_checkpoint()
         opened, validate = self._opened, self.config.validate
-        self._held = HoldOut(held_out_rows(validate, opened))
+        self._held: HoldOut | SpreadHoldOut
+        self._held = spread_hold_out(validate, opened) or HoldOut(held_out_rows(validate, opened))
         decided = validate is not None or opened.rows is not None or not opened.is_live
         if checkpoint is None:
             self.folder.forget_metrics()
