@@ -55,6 +55,7 @@ class SpreadHoldOut:
 
     def passing(self, batches: Iterable[Steps], skip: int = 0) -> Iterator[Steps]:
         """Yield the steps that may be learned from, but for the first ``skip`` of these."""
+        self._kept.clear()
         position, at = 0, 0  # steps read, edges passed
         for batch in batches:
             while len(batch):
