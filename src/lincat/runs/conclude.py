@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.metrics import wasserstein
 from lincat.inference.answer import Answer, Bands, Caution, Curves
 from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
+from lincat.inference.budget import Budget, error_budget
 from lincat.inference.intervals import intervals_of
 from lincat.inference.validation import Validation
 from lincat.inference.verdict import judge
@@ -23,6 +25,7 @@ from lincat.runs.diagnosis import diagnosis_of, widening_of
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.recorder import Recorder
+from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.influence import CAUTIONS
 
@@ -78,11 +81,29 @@ def answer_of(
         threshold=config.below,
         curves=curves_of(folder.metrics(), shown.names, config.level),
         validation=validation,
+        budget=_budget(model, shown, config.level, validation),
         verdict=judge(diagnosis_of(model), validation),
         notes=(*notes, *_grid_notes(model)),
         warnings=(*cautions, *_cautions(model, recorder, config, source.skipped_rows)),
         config=config_to_toml(config),
         versions=folder.versions,
+    )
+
+
+def _budget(
+    model: Model, shown: ShownStates, level: float, validation: Validation | None
+) -> Budget | None:
+    """Where the error comes from, if the learner knows its own."""
+    learner = model.learner
+    if not isinstance(learner, CategoricalLSTD) or _no_intervals(learner):
+        return None
+    return error_budget(
+        learner,
+        tuple(shown.names),
+        lambda other: replace(model, learner=other).predict_shown(shown),
+        level=level,
+        validation=validation,
+        widening=widening_of(model),
     )
 
 
