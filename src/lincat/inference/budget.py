@@ -8,7 +8,8 @@ Parts that differ in kind are told in one unit, the standard deviation of the re
   differences K/2 → K → 2K do not fall by about four, that order is not seen. Where another solution
   would cost too much, the widening of the grid stands for it;
 - features: how far held-out returns are from the predictions, W1 beyond its noise. A test stands
-  beside it: with features that are exact, TD errors of successive blocks do not correlate;
+  beside it: with features that are exact, TD errors of successive blocks do not correlate (it
+  sees what lasts for longer than a block);
 - off_grid: what mass that leaves the grid does to means, against the equation of means alone;
 - drift: means from the first half of the blocks against those from the second, beyond chance.
 """
@@ -30,7 +31,7 @@ from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.solvers.moments import solve_moments
 from lincat.solvers.whitening import whiten
 
-__all__ = ["Budget", "Extrapolated", "Part", "error_budget", "extrapolate"]
+__all__ = ["WORDS", "Budget", "Extrapolated", "Part", "error_budget", "extrapolate"]
 
 _STATES = 200  # of the sample that is looked at
 _SMALLEST_SD = 0.1  # of the pooled one
@@ -43,6 +44,15 @@ _SHOWN = 0.005  # likewise: what is smaller is not told in the sentence
 _THIN = 3.0  # times the typical error
 _UNSEEN = 1e-6  # part of a state's features that may be rounding
 
+#: Parts by their codes.
+WORDS = {
+    "sampling": "Sampling",
+    "thin": "Rarely seen states",
+    "grid": "Grid",
+    "features": "Features",
+    "off_grid": "Mass off the grid",
+    "drift": "Drift",
+}
 _REMEDIES = {
     "sampling": "more data",
     "thin": "more data from states that were rarely seen",
@@ -157,14 +167,15 @@ def error_budget(
         [-learner.grid_.spacing * (Phi @ one) for one in learner.ensemble_.Psi.sum(2)]
     )
     se = np.sqrt(np.mean(errors**2, axis=0)) / sd
-    typical, worst = float(np.median(se)), float(np.quantile(se, 0.9))
+    typical = float(np.quantile(se, 0.5, method="lower"))
+    worst = float(np.quantile(se, 0.9, method="higher"))
     residual = learner.ensemble_.correlation * math.sqrt(learner.statistics_.n_blocks)
     parts = [
         _part("sampling", typical, "standard error of the mean, in the typical state"),
         _part("thin", worst, "standard error of the mean, in the worst tenth of states"),
         _features(validation, residual),
         _part("off_grid", _off_grid(learner, Phi, sd), "what mass off the grid does to means"),
-        _drift(learner, Phi, sd, se),
+        _drift(learner, Phi, sd, errors),
     ]
     rows, K = int(learner.touched_rows().sum()), learner.grid_.intervals
     if 2 * K * rows > _AFFORDED:
@@ -247,8 +258,14 @@ def _off_grid(learner: CategoricalLSTD, Phi: FeatureMatrix, sd: FloatArray) -> f
     return float(np.max(np.abs(away) / sd))
 
 
-def _drift(learner: CategoricalLSTD, Phi: FeatureMatrix, sd: FloatArray, se: FloatArray) -> Part:
-    """Half of what the two halves of the record differ by, beyond chance."""
+def _drift(
+    learner: CategoricalLSTD, Phi: FeatureMatrix, sd: FloatArray, errors: FloatArray
+) -> Part:
+    """Half of what the two halves of the record differ by, beyond chance.
+
+    Chance comes from the errors of even order: a difference of the halves is odd about the middle
+    of the record, and so none of it is in them.
+    """
     statistics = learner.statistics_
     middle = statistics.n_blocks // 2
     means, known = [], np.ones(Phi.shape[0], dtype=bool)
@@ -264,7 +281,7 @@ def _drift(learner: CategoricalLSTD, Phi: FeatureMatrix, sd: FloatArray, se: Flo
         return _part("drift", None, "no state was seen in both halves of the record")
     squared = np.mean(((means[0] - means[1]) / sd)[known] ** 2)
     # Of halves, each with twice the variance of the whole.
-    chance = np.mean((2.0 * se[known]) ** 2) * _SURE**2
+    chance = np.mean((2.0 * errors[1::2] / sd)[:, known] ** 2) * _SURE**2
     size = 0.5 * math.sqrt(max(float(squared - chance), 0.0))
     return _part("drift", size, "means of the first half of the record against those of the second")
 
@@ -285,7 +302,7 @@ def _concluded(
         parts = [*parts, part]
     chosen = _largest(parts)
     counted = [part for part in _known(parts) if (part.size or 0.0) >= _SHOWN]
-    sizes = ", ".join(f"{part.code.replace('_', ' ')} {part.size:.2g}" for part in counted)
+    sizes = ", ".join(f"{WORDS[part.code].lower()} {part.size:.2g}" for part in counted)
     if chosen is None:
         sentence = (
             "Nothing is worth spending on: every error is small beside the spread of returns."

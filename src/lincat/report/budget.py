@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from lincat.inference.budget import Budget, Part
+from lincat.inference.budget import WORDS, Budget, Part
 from lincat.report.shell import prose, section
 from lincat.report.tables import Row, html_table
 
 __all__ = ["budget_rows", "budget_section"]
 
-_WORDS = {
-    "sampling": "Sampling",
-    "thin": "Rarely seen states",
-    "grid": "Grid",
-    "features": "Features",
-    "off_grid": "Mass off the grid",
-    "drift": "Drift",
-}
 _WIDTH, _ROW, _LEFT, _RIGHT = 640.0, 28.0, 160.0, 60.0  # of the picture
 
 
@@ -26,7 +18,7 @@ def budget_rows(budget: Budget) -> list[Row]:
     """Return a row per part, the largest first."""
     return [
         {
-            "source of error": _WORDS[part.code],
+            "source of error": WORDS[part.code],
             "size": None if part.size is None else round(part.size, 4),
             "what was looked at": part.text,
             "what helps": part.remedy,
@@ -55,7 +47,7 @@ def budget_section(budget: Budget | None) -> str:
             "<details><summary>Figures extrapolated to a grid without end</summary>"
             f"{html_table(figures)}</details>"
         )
-    return section("What to spend on next", *parts, note=note, name="budget-section")
+    return section("What to spend on next", *parts, note=note, kind="budget", name="budget-section")
 
 
 def _sorted(budget: Budget) -> list[Part]:
@@ -74,12 +66,12 @@ def _picture(parts: Sequence[Part], chosen: str) -> str:
         kind = "c1" if part.code == chosen else "c0"
         bars.append(
             f'<g class="series {kind}"><title>{escape(part.text)}</title>'
-            f'<text class="ridge-name" x="0" y="{y + 18:.0f}">{_WORDS[part.code]}</text>'
+            f'<text class="ridge-name" x="0" y="{y + 18:.0f}">{WORDS[part.code]}</text>'
             f'<rect class="error-bar" x="{_LEFT:.0f}" y="{y + 5:.0f}" width="{width:.1f}" '
             f'height="18" rx="2"/>'
             f'<text x="{_LEFT + width + 6:.1f}" y="{y + 18:.0f}">{round(size, 4):.2g}</text></g>'
         )
     return (
-        '<div class="chart"><svg role="img" aria-label="Errors in standard deviations of the '
-        f'return" viewBox="0 0 {_WIDTH:.0f} {height:.0f}">{"".join(bars)}</svg></div>'
+        '<div class="chart narrow"><svg role="img" aria-label="Errors in standard deviations" '
+        f'viewBox="0 0 {_WIDTH:.0f} {height:.0f}">{"".join(bars)}</svg></div>'
     )
