@@ -137,7 +137,6 @@ def main(argv=None):
     )
     parser.add_argument("--wheel", type=Path, required=True, help="ev2gym-2.0.0-py3-none-any.whl")
     parser.add_argument("--last-year", type=int, default=2022, help="the last to learn from")
-    parser.add_argument("--passes", type=int, default=10, help="over the log")
     parser.add_argument("--out", type=Path, default=Path("runs/electricity"))
     options = parser.parse_args(argv)
 
@@ -157,26 +156,18 @@ def main(argv=None):
                 f"cash flow {24 * log['cash'][some].mean():.0f} EUR a day"
             )
 
-    seen = realised(early)[0]
-    margin = 0.25 * np.ptp(seen)
     run = lincat.evaluate(
-        [file] * options.passes,
+        file,
         out=options.out / "run",
         force=True,
         gamma=GAMMA,
-        learner="linear_ctd",
-        validate=0,  # later years are what it is judged by
         columns={"observation": OBSERVATION, "reward": "cash"},
         episode_end="truncated",  # the log breaks off, the market continues
-        n_step=24,  # a day: prices are no Markov chain, and the less is bootstrapped the better
-        features="fourier",
-        feature_options={"order": 3, "max_terms": 200},
-        warm_up=int(0.9 * len(seen)),  # the first years alone would be far too calm
-        low=float(seen.min() - margin),
-        high=float(seen.max() + margin),
-        intervals=200,
         below=0.0,
     )
+    for note in run.answer.notes:
+        print(note)
+    print(run.verdict)
     score(run, early, later)
     for warning in run.warnings:
         print("Warning:", warning)

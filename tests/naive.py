@@ -418,26 +418,6 @@ def binomial_deviation(n, p):
     return sum(math.comb(n, x) * p**x * (1 - p) ** (n - x) * abs(x / n - p) for x in range(n + 1))
 
 
-def slow_sums_error(values, boundaries, terms=4):
-    """Standard error of the mean of the values (t,) between the first and the last boundary.
-
-    From the batch means between boundaries, through their first cosine sums.
-    """
-    batches = list(itertools.pairwise(boundaries))
-    first, length = boundaries[0], boundaries[-1] - boundaries[0]
-    squares = []
-    for j in range(1, terms + 1):
-        weights, means, sizes = [], [], []
-        for a, b in batches:
-            s = np.linspace((a - first) / length, (b - first) / length, 2001)
-            weights.append(np.trapezoid(np.cos(np.pi * j * s), s))
-            means.append(np.mean(values[a:b]))
-            sizes.append(b - a)
-        scale = sum(w**2 / n for w, n in zip(weights, sizes, strict=True))
-        squares.append(np.dot(weights, means) ** 2 / scale)
-    return math.sqrt(np.mean(squares) / length)
-
-
 def totals(transitions, d):
     """The sums of lincat.Totals, one transition at a time; rewards split if there are many."""
     from lincat.statistics.reward_nodes import spaced_nodes

@@ -38,7 +38,6 @@ from .features.tabular import Tabular as Tabular
 from .features.tiles import Tiles as Tiles
 from .features.transformer import FromTransformer as FromTransformer
 from .inference.answer import Answer as Answer
-from .inference.batch_means import BatchMeans as BatchMeans
 from .inference.comparison import (
     Comparison as Comparison,
     Difference as Difference,

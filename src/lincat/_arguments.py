@@ -12,25 +12,6 @@ from lincat import kernels
 from lincat._text import one_line, shown
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntArray
 
-__all__ = [
-    "InvalidInputError",
-    "check_array",
-    "check_choice",
-    "check_discounts",
-    "check_each",
-    "check_features",
-    "check_flags",
-    "check_gamma",
-    "check_indices",
-    "check_integer",
-    "check_levels",
-    "check_number",
-    "check_probability_groups",
-    "check_sparse",
-    "fail",
-    "reason",
-]
-
 
 class InvalidInputError(ValueError):
     """Something that the user passed in cannot be used; the message is one line."""

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from lincat._arguments import fail
 
-__all__ = ["new_folder", "write_atomically"]
-
 
 def write_atomically(path: Path, content: bytes | str) -> None:
     """Write a file under a temporary name beside it, then move it into place."""

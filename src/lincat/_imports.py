@@ -9,8 +9,6 @@ from typing import Any
 
 from lincat._arguments import fail, reason
 
-__all__ = ["import_name"]
-
 
 def import_name(text: str, argument: str) -> tuple[Any, str]:
     """Import the module of "module:name", also from the current folder; return it and the name."""

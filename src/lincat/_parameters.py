@@ -7,8 +7,6 @@ from typing import Any, Self
 
 from lincat._arguments import fail
 
-__all__ = ["Parametrised"]
-
 
 class Parametrised:
     """Base of what is made from hyper-parameters and then fitted."""

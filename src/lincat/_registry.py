@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Registry"]
-
 
 @dataclass(frozen=True)
 class Registry(Mapping[str, Any]):

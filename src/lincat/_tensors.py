@@ -20,8 +20,6 @@ from lincat._arguments import InvalidInputError, fail, reason
 from lincat._files import write_atomically
 from lincat._version import __version__
 
-__all__ = ["pack", "read_packed", "unpack", "write_packed"]
-
 _T = TypeVar("_T")
 _FORMAT = 1
 _LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["counted", "listed", "one_line", "shown"]
-
 
 def one_line(value: object) -> str:
     r"""Return the text of a value with all white space single: messages have one line.

@@ -8,8 +8,6 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["blas_threads", "one_blas_thread"]
-
 
 @cache
 def _blas() -> Any:

@@ -24,8 +24,6 @@ from lincat.learners._batch import BatchLearner
 from lincat.learners.files import load
 from lincat.learners.files import save_bytes as _bits
 
-__all__ = ["CHECKS", "check_learner", "example_streams"]
-
 _STATES = 7
 AnyLearner: TypeAlias = Learner | BatchLearner
 

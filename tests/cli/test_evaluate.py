@@ -178,7 +178,7 @@ def test_files_and_standard_input_of_every_format(here, form):
 
 def test_standard_input_of_a_real_pipe(here):
     text = "state,reward\n" + "a,1\nb,0\n" * 500
-    ended = lincat_process("evaluate", "-", "--format", "csv", "--gamma", "0.5", input=text)
+    ended = lincat_process("evaluate", "-", "--gamma", "0.5", input=text)
     assert ended.returncode == 0, ended.stderr
     assert "Report: runs/stdin/report.html" in ended.stdout
     run = lincat.read_run("runs/stdin")

@@ -62,9 +62,24 @@ def test_step_by_step_where_it_is_asked_for(tmp_path, learner):
     file = write_points(tmp_path / "log.parquet")
     model, steps, said = begun(file, gamma=0.8, learner=learner)
     assert isinstance(model.learner, lincat.learners.registry.LEARNERS[learner])
-    assert model.learner.grid.intervals == 50
     assert (model.potential, steps) == (None, 1)
     assert said[0].startswith("Features chosen: ")
+    if learner.startswith("linear"):
+        assert said[-1].startswith("Grid and first distributions: the batch solution of the first")
+        assert model.learner.grid == "auto"  # it may grow
+        model.learner.partial_fit(model.transitions(open_steps(file)[:1]))
+    grid = model.learner.grid_ if learner.startswith("linear") else model.learner.grid
+    assert -8.0 < grid.low < -3.0
+    assert 3.0 < grid.high < 8.0
+    assert 200 <= grid.intervals <= 400
+    given = begun(file, gamma=0.8, learner=learner, low=-9.0, high=7.0, intervals=40)[0].learner
+    assert given.grid == lincat.Grid(-9.0, 7.0, 40)
+    few = begun(file, gamma=0.8, learner=learner, intervals=40)[0].learner
+    assert few.intervals == 40
+
+
+def open_steps(file):
+    return joined(list(open_source(EvaluationConfig(source=[file], gamma=0.8)).source.batches()))
 
 
 def test_a_process_with_features_keeps_them():
@@ -78,6 +93,7 @@ def test_a_table_too_large_for_sums_is_learned_step_by_step(monkeypatch):
     model, _, said = begun("frozen_lake", steps=500)
     assert isinstance(model.learner, lincat.LinearCTD)
     assert said[0] == "Learner: Linear-CTD, step by step, as sums of 16 features are too many."
+    assert said[-1].endswith("first 500 transitions, with the same features.")
     model, _, _ = begun("frozen_lake", steps=500, learner="lstd")
     assert isinstance(model.learner, lincat.CategoricalLSTD)
 

@@ -9,7 +9,7 @@ from tests.runs.logs import run_whole, write_names, write_points
 
 
 def result_with(tmp_path, source="frozen_lake", **options):
-    options = {"steps": 4000, "intervals": 20, "validate": 0, **options}
+    options = {"steps": 4000, "intervals": 20, "validate": 0, "passes": 1, **options}
     return run_whole(tmp_path / "run", EvaluationConfig(source=[source], **options)).answer
 
 
@@ -29,11 +29,30 @@ def test_mass_off_the_grid_is_told_with_a_remedy_that_helps(tmp_path, learner):
     assert about(wide, "of the mass") == []
 
 
-def test_a_given_grid_that_is_too_coarse_is_told_with_the_numbers(tmp_path):
-    (text,) = about(result_with(tmp_path / "a", intervals=3, gamma=0.9), "too large")
+@pytest.mark.parametrize("learner", ["auto", "linear_ctd", "softmax_ctd"])
+@pytest.mark.parametrize("given", [{}, {"low": 0.0, "high": 1.0}])
+def test_a_given_grid_that_is_too_coarse_is_told_with_the_numbers(tmp_path, learner, given):
+    options = {"gamma": 0.9, "learner": learner}
+    coarse = result_with(tmp_path / "a", intervals=3, **options, **given)
+    assert coarse.grid.intervals == 3
+    (text,) = about(coarse, "too large")
     assert "with 3 intervals makes standard deviations" in text
     assert "K (1 − gamma) = 0.3 is below 1" in text
-    assert about(result_with(tmp_path / "b", intervals=None, gamma=0.9), "too large") == []
+    assert about(result_with(tmp_path / "b", intervals=None, **options), "too large") == []
+    if given:
+        fine = result_with(tmp_path / "c", intervals=60, **options, **given)
+        assert (fine.grid.low, fine.grid.high, fine.grid.intervals) == (0.0, 1.0, 60)
+        assert about(fine, "too large") == []
+
+
+def test_a_widening_of_more_than_a_tenth_is_told_for_streams_too(tmp_path):
+    file = write_points(tmp_path / "log.parquet")
+    options = {"gamma": 0.8, "steps": None, "low": -100.0, "high": 100.0, "intervals": 60}
+    for learner in ("auto", "linear_ctd"):
+        (text,) = about(result_with(tmp_path / learner, file, learner=learner, **options), "large")
+        assert "The grid [-100, 100] with 60 intervals makes standard deviations" in text
+        assert "is below 1" not in text
+        assert "raise --intervals, or leave the grid to lincat" in text
 
 
 def test_a_large_step_size_is_told(tmp_path):

@@ -39,7 +39,7 @@ ENDINGS = {"points": "parquet", "names": "csv", "transitions": "parquet"}
 def a_config(tmp_path, kind, **options):
     if kind in FILES:
         file = tmp_path / f"log.{ENDINGS[kind]}"
-        options = {"gamma": 0.8, "warm_up": 700, "intervals": 20, **options}
+        options = {"gamma": 0.8, "warm_up": 700, "intervals": 20, "passes": 1, **options}
         return EvaluationConfig(source=[FILES[kind](file)], **options)
     return EvaluationConfig(source=[kind], steps=4000, warm_up=700, intervals=20, **options)
 
@@ -179,8 +179,8 @@ def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, 
     assert folder.last_checkpoint() is not None
     finish(folder)
     assert learned(folder) == learned(whole)
-    # Rows of the curves, and so the bands, depend on when batches came.
-    apart = {"seconds": 0.0, "bands": None, "curves": None}
+    # Rows of the curves depend on when batches came; bands and intervals do not.
+    apart = {"seconds": 0.0, "curves": None}
     one, other = (msgspec.structs.replace(f.answer, **apart) for f in (whole, folder))
     assert one == other
     transitions = [row.transitions for row in folder.metrics()]
@@ -217,6 +217,48 @@ def open_source_first(tmp_path, rows):
     """As many steps of the log as are looked at: batches of 333 until there are a thousand."""
     source = open_source(EvaluationConfig(source=[str(tmp_path / "log.csv")], gamma=0.8)).source
     return joined(list(source.batches()))[:rows]
+
+
+@pytest.mark.parametrize("after", [2500, 3600, 4500, 8000])
+def test_killed_in_any_pass_is_the_same_to_the_bit(tmp_path, monkeypatch, after):
+    in_small_batches(monkeypatch, rows=900)
+    config = a_config(
+        tmp_path, "names", learner="linear_ctd", passes=3, validate=400, n_step=2, batch_size=7
+    )
+    whole = run_whole(tmp_path / "whole", config)
+    in_pass = 4000 - held_out_rows(400, open_source(config))
+    assert whole.answer.transitions == 3 * in_pass
+    assert f"3 passes over {in_pass:,} transitions" in whole.answer.notes[-1]
+    folder = RunFolder.create(tmp_path / "killed", config)
+    with pytest.raises(KilledError):
+        run_until(folder, after)
+    finish(folder)
+    assert learned(folder) == learned(whole)
+    assert folder.answer.validation == whole.answer.validation
+
+
+def test_passes_go_on_until_learning_has_settled(tmp_path):
+    def passes(folder, **options):
+        config = a_config(tmp_path, "names", **{"passes": "auto", "validate": 0, **options})
+        return run_whole(tmp_path / folder, config).answer.transitions / 4000
+
+    assert passes("a", learner="linear_ctd", step_size=1e-5) == 1  # it began at the solution
+    slow = passes("b", learner="unnormalised_ctd", step_size=0.02)  # it did not
+    assert 2 <= slow <= 10
+    assert passes("c", learner="linear_ctd", averaging="none") == 1
+    assert passes("d", learner="softmax_ctd") == 1
+    assert passes("e", learner="linear_ctd", passes=2) == 2
+    assert passes("f", passes=5) == 1  # what is solved from sums has nothing to learn twice
+
+
+def test_a_stream_and_an_environment_are_not_read_twice(tmp_path, monkeypatch):
+    text = Path(write_names(tmp_path / "log.csv")).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+    options = {"learner": "linear_ctd", "passes": 3, "validate": 0}
+    config = EvaluationConfig(source=["-"], format="csv", gamma=0.8, warm_up=700, **options)
+    assert run_whole(tmp_path / "stream", config).answer.transitions == 4000
+    config = a_config(tmp_path, "frozen_lake", **options)
+    assert run_whole(tmp_path / "process", config).answer.transitions == 4000
 
 
 @pytest.mark.parametrize("learner", ["auto", "linear_ctd"])

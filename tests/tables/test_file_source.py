@@ -370,6 +370,27 @@ def test_standard_input_is_read_once(tmp_path, monkeypatch, kind, ending):
         all_steps(source)
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "arrows"])
+def test_standard_input_tells_its_format_by_how_it_begins(tmp_path, monkeypatch, ending):
+    table = {"obs": np.arange(9) / 4, "reward": np.arange(9) * 1.0}
+    file = write(tmp_path / "log", table, ending)
+    with file.open("rb") as stream:  # buffered, as standard input is
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+        steps = all_steps(FileSource("-"))
+    assert_same(steps, vars(all_steps(FileSource(file))) | {"discount": None, "weight": None})
+
+
+@pytest.mark.parametrize(
+    ("begins", "got"), [(b"", "no format"), (b"\x00\x01", "no format"), (b"PAR1....", "Parquet")]
+)
+def test_standard_input_that_does_not_tell_is_refused(tmp_path, monkeypatch, begins, got):
+    (tmp_path / "log").write_bytes(begins)
+    with (tmp_path / "log").open("rb") as stream:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
+        with pytest.raises(InvalidInputError, match=f"standard input: expected .*, got {got}"):
+            FileSource("-")
+
+
 def test_folders_are_read_by_name(tmp_path):
     for name, state in (("b", 2), ("a", 0), ("c", 4)):
         write(tmp_path / name, {"s": [state, state + 1], "r": [1.0, 1.0]}, "parquet")

@@ -10,8 +10,6 @@ from lincat.bench.results import Result, worst
 from lincat.bench.settings import Settings
 from lincat.bench.speed import available, measure
 
-__all__ = ["section"]
-
 _BATCH = 25
 
 

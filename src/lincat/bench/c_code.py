@@ -18,8 +18,6 @@ from lincat import kernels
 from lincat.bench.cases import Data
 from lincat.bench.contender import Contender, UnavailableError
 
-__all__ = ["contenders", "load", "roofline"]
-
 _SOURCES = Path(__file__).parent / "c"
 _FLAGS = ("-O3", "-march=native", "-fno-math-errno", "-shared", "-fPIC")
 _NAMES = {

@@ -10,8 +10,6 @@ import numpy as np
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 
-__all__ = ["DENSE", "GAMMA", "SPARSE", "STEP", "Case", "Data", "draw"]
-
 GAMMA, STEP = 0.9, 0.1
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from lincat._typing import FloatArray
 
-__all__ = ["Contender", "UnavailableError", "check", "compare", "seconds_of"]
-
 
 class UnavailableError(Exception):
     """A contender cannot be measured here; the message says why, and what to install."""

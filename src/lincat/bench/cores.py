@@ -14,8 +14,6 @@ from lincat.bench.cases import Case, draw
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
-__all__ = ["section"]
-
 _WHAT, _LIMIT = "two idle cores over independent runs", 1.4
 _STAT = Path("/proc/stat")
 _IDLE = 0.05  # share of the machine that other processes may take in a round that counts

@@ -14,8 +14,6 @@ from lincat.bench.contender import Contender, compare
 from lincat.bench.results import Result, worst
 from lincat.bench.settings import Settings
 
-__all__ = ["section"]
-
 _CASES = (Case("states", 1000, 51), Case("tiles", 100_000, 51, active=8))
 _QUICK = (Case("states", 10, 8), Case("tiles", 64, 8, active=4))
 

@@ -21,8 +21,6 @@ import numpy as np
 from lincat.bench.cases import GAMMA, Case, Data
 from lincat.bench.contender import Contender, UnavailableError
 
-__all__ = ["contenders"]
-
 BEST = "JAX best"
 
 # Traced functions: JAX knows what they take.

@@ -9,8 +9,6 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["describe", "load_average", "second_level_cache"]
-
 _L2 = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 
 

@@ -17,8 +17,6 @@ from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions
 from lincat.learners.linear_ctd import LinearCTD
 
-__all__ = ["resident", "section"]
-
 _CHUNK = 200_000
 _STATM = Path("/proc/self/statm")
 

@@ -11,8 +11,6 @@ from lincat._typing import FloatArray
 from lincat.bench.cases import GAMMA, Case, Data
 from lincat.bench.contender import Contender
 
-__all__ = ["contenders"]
-
 
 def contenders(data: Data) -> list[Contender]:
     """Return "NumPy good" and "NumPy literal", on fewer transitions: they are slow."""

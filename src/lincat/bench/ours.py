@@ -15,8 +15,6 @@ from lincat.bench.contender import Contender
 from lincat.data.transitions import Transitions
 from lincat.learners.linear_ctd import LinearCTD
 
-__all__ = ["kernel", "kernel_features", "learner", "reference", "variants"]
-
 
 def kernel(
     data: Data, label: str = "lincat", *, dtype: type = np.float64, averaging: bool = False

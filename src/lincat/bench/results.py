@@ -6,9 +6,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Bar", "Result", "worst"]
-
-
 _SCATTER = 0.05  # by which a ratio differs between runs, on a machine that does other work too
 
 

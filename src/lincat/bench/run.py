@@ -17,8 +17,6 @@ from importlib import import_module
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
-__all__ = ["SECTIONS", "run_here", "run_section"]
-
 # In the order in which they run; those that compare libraries are held to one core.
 SECTIONS = (
     "startup",

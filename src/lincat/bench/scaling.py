@@ -13,8 +13,6 @@ from lincat.bench.contender import seconds_of
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
-__all__ = ["section"]
-
 
 def section(settings: Settings, progress: Callable[[str], None]) -> Result:
     """Fit time = a + b x over a decade of each."""

@@ -14,8 +14,6 @@ from lincat.bench.machine import second_level_cache
 from lincat.bench.results import Bar, Result, worst
 from lincat.bench.settings import Settings
 
-__all__ = ["available", "measure", "section"]
-
 Makers = list[Callable[[Data], list[Contender]]]
 
 _QUICK = (Case("dense", 3, 8), Case("states", 10, 8), Case("tiles", 64, 8, active=4))

@@ -11,8 +11,6 @@ from statistics import median
 from lincat.bench.results import Bar, Result
 from lincat.bench.settings import Settings
 
-__all__ = ["section"]
-
 _COMMANDS = {
     "import lincat, CPU seconds": (("-c", "import lincat"), 0.5),
     "lincat --help, CPU seconds": (("-m", "lincat", "--help"), 0.3),

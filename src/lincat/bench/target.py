@@ -13,8 +13,6 @@ from lincat.bench.settings import Settings
 from lincat.core.bellman import bellman_target
 from lincat.core.grid import Grid
 
-__all__ = ["section"]
-
 
 def section(settings: Settings, progress: Callable[[str], None]) -> Result:
     """Measure ``bellman_target`` at two sizes, side by side."""

@@ -7,8 +7,6 @@ from typing import Any
 from lincat.bench.cases import Data
 from lincat.bench.contender import Contender, UnavailableError
 
-__all__ = ["contenders"]
-
 
 def contenders(data: Data) -> list[Contender]:
     """Return "torch eager": push atoms, split them by index_add, cumulative sums, rank-one step."""

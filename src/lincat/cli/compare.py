@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from lincat.runs.shown import ShownStates
 
 _T = TypeVar("_T")
-__all__ = ["compare"]
 
 
 @click.command(short_help="Several runs on the same states, side by side.")

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["announced"]
-
 
 @contextmanager
 def announced(say: Callable[[], object]) -> Iterator[None]:

@@ -122,11 +122,16 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 @click.option(
     "--intervals",
     type=int,
-    help="K; there are K + 1 atoms. By default as many as the returns ask for, or 50 where "
-    "learning goes step by step.",
+    help="K; there are K + 1 atoms. By default as many as the returns ask for.",
 )
 @click.option("--step-size", help="A number, or auto.  [default: auto]")
 @click.option("--averaging", type=click.Choice(AVERAGINGS), help="[default: tail]")
+@click.option(
+    "--passes",
+    metavar="N",
+    help="Read a log N times, where learning goes step by step; auto until it has settled.  "
+    "[default: auto]",
+)
 @click.option("--batch-size", type=int, help="Transitions per update.  [default: 1]")
 @click.option("--dtype", type=click.Choice(DTYPES), help="[default: float64]")
 @click.option(
@@ -169,7 +174,7 @@ def evaluate(
       lincat evaluate
       lincat evaluate gym:FrozenLake-v1 --gamma 0.95 --validate 2000
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
-      cat log.jsonl | lincat evaluate - --format jsonl
+      cat log.jsonl | lincat evaluate - --gamma 0.99
     """
     from lincat.runs.folder import RunFolder
     from lincat.runs.loop import EvaluationRun
@@ -237,8 +242,9 @@ def _settings(
         given["columns"] = {**(values.get("columns") or {}), **_columns(given["columns"])}
     if "env_options" in given:
         given["env_options"] = {key: _value(text) for key, text in given["env_options"].items()}
-    if "step_size" in given:
-        given["step_size"] = _value(given["step_size"])
+    for name in ("step_size", "passes"):
+        if name in given:
+            given[name] = _value(given[name])
     return config_from_dict({**values, **given}, "options")
 
 

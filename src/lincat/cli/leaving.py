@@ -6,8 +6,6 @@ import os
 import sys
 from typing import NoReturn
 
-__all__ = ["INTERRUPTED", "NOT_TRUSTED", "leave", "leave_reading"]
-
 INTERRUPTED = 130  # exit code after Ctrl-C
 NOT_TRUSTED = 4  # exit code of --require after a verdict that failed
 

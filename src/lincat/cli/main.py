@@ -19,8 +19,6 @@ from lincat.cli.reproduce import reproduce
 from lincat.cli.resume import resume
 from lincat.cli.solve import solve
 
-__all__ = ["cli", "main"]
-
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(lincat.__version__, prog_name="lincat")

@@ -14,22 +14,6 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = [
-    "SHARE",
-    "check_place",
-    "file_options",
-    "find_local_modules",
-    "level_option",
-    "machine_options",
-    "output_options",
-    "require_option",
-    "resumable_output_options",
-    "run_argument",
-    "spinner",
-    "terminal",
-    "threshold_option",
-]
-
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for machines.")

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lincat.runs.run import Run
     from lincat.tables.columns import Columns
 
-__all__ = ["predict"]
 
 _PART = 2000  # states that are predicted at once
 _PART_WITH_ERRORS = 100  # likewise, whose errors take many times the memory

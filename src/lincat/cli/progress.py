@@ -17,8 +17,6 @@ from lincat.cli.leaving import INTERRUPTED
 if TYPE_CHECKING:
     from lincat.runs.loop import EvaluationRun
 
-__all__ = ["progress_bar", "run_to_the_end"]
-
 
 def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
     """Run it, with a bar, throughput and the time left; Ctrl-C finishes what is under way."""

@@ -14,8 +14,6 @@ from lincat.cli.options import (
     threshold_option,
 )
 
-__all__ = ["report"]
-
 
 @click.command(short_help="The HTML page of a run.")
 @run_argument

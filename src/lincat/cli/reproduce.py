@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from lincat.paper.experiments import Unit
     from lincat.paper.settings import Settings
 
-__all__ = ["reproduce"]
-
 
 @click.command(short_help="The paper's tables and figures, beside the published numbers.")
 @click.argument("what", nargs=-1, metavar="[WHAT]...")

@@ -9,8 +9,6 @@ import click
 from lincat.cli.evaluate import finish
 from lincat.cli.options import find_local_modules, machine_options, require_option, run_argument
 
-__all__ = ["resume"]
-
 
 @click.command(short_help="Continue a run after an interruption.")
 @run_argument

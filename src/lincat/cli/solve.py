@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from lincat import Grid, Problem, ReturnDistribution
     from lincat.report.tables import Row
 
-__all__ = ["solve"]
 
 _INTERVALS = 1000  # where only the ends of the grid are given
 _MOST_LINEAR = 512  # intervals for the fixed point of Linear-CTD, where none are asked for

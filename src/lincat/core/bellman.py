@@ -18,15 +18,6 @@ from lincat._typing import ArrayLike, FloatArray
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
 
-__all__ = [
-    "GridMisfitWarning",
-    "bellman_matrix",
-    "bellman_offset",
-    "bellman_target",
-    "clipped_mass",
-    "reward_shifts",
-]
-
 
 class GridMisfitWarning(UserWarning):
     """Returns fall outside the grid, so that mass was moved to its ends and means are biased."""

@@ -30,8 +30,6 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.core.uncertainty import Interval, Uncertainty, _kinked, _probability_interval
 
-__all__ = ["FIGURES", "TOLERANCE", "Differences", "Dominances"]
-
 #: What differences can be asked for.
 FIGURES = ("mean", "quantile", "cvar", "probability_below")
 

@@ -18,8 +18,6 @@ from lincat.core.projection import project
 from lincat.core.representation import cdf_from_pmf, pmf_from_cdf
 from lincat.core.uncertainty import Interval, Uncertainty
 
-__all__ = ["ReturnDistribution"]
-
 _MOST_INTERVALS = 20_000  # of a grid that holds several shifted distributions
 
 

@@ -10,9 +10,6 @@ from lincat import kernels
 from lincat._arguments import check_gamma, check_integer, check_number, fail
 from lincat._typing import ArrayLike, FloatArray, IntArray
 
-__all__ = ["Grid", "reach"]
-
-
 _MARGIN = 0.1  # by which a grid is wider, on each side, than the first transitions ask for
 _BOUND = 10  # of them at the same end make it a bound
 

@@ -16,8 +16,6 @@ from lincat._arguments import check_array, check_probability_groups, fail
 from lincat._typing import ArrayLike, FloatArray
 from lincat.core.distribution import ReturnDistribution
 
-__all__ = ["cramer", "wasserstein"]
-
 
 def wasserstein(
     dist: ReturnDistribution, other: ReturnDistribution, *, weights: ArrayLike | None = None

@@ -8,8 +8,6 @@ from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, FloatArray
 from lincat.core.grid import Grid
 
-__all__ = ["project"]
-
 
 def project(atoms: ArrayLike, masses: ArrayLike, grid: Grid) -> FloatArray:
     """Project signed masses at any points onto the grid's atoms.

@@ -11,15 +11,6 @@ import numpy as np
 from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 
-__all__ = [
-    "cdf_from_pmf",
-    "cdf_from_theta",
-    "pmf_from_cdf",
-    "theta_from_weights",
-    "uniform_cdf",
-    "weights_from_theta",
-]
-
 
 def uniform_cdf(intervals: int) -> FloatArray:
     """Return (k + 1)/(K + 1), k < K: the CDF that Theta = 0 stands for."""

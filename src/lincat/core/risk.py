@@ -21,22 +21,6 @@ from lincat._typing import FloatArray, IntArray
 from lincat.core.grid import Grid
 from lincat.core.representation import pmf_from_cdf
 
-__all__ = [
-    "cdf_at",
-    "draw",
-    "entropic",
-    "expected_shortfall",
-    "interpolated_cdf",
-    "interpolated_quantile",
-    "mean",
-    "place_in_cells",
-    "probability_below",
-    "quantile",
-    "spectral",
-    "spread_share",
-    "variance",
-]
-
 # F >= u is tested to this much, so that sums of masses that only differ in rounding agree.
 _LEVEL_TOLERANCE = 1e-12
 

@@ -27,8 +27,6 @@ from lincat.core import risk
 from lincat.core.grid import Grid
 from lincat.core.representation import pmf_from_cdf
 
-__all__ = ["MEASURES", "Interval", "Uncertainty", "band", "interval"]
-
 Interval = tuple[FloatArray, FloatArray]
 
 #: Measures that take an argument, and what it is called.

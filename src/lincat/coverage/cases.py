@@ -17,8 +17,6 @@ from lincat.processes import catalog
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.solvers.exact import solve_categorical
 
-__all__ = ["CASES", "Case", "case_named", "fixed_point"]
-
 
 @dataclass(frozen=True)
 class Case:

@@ -23,8 +23,6 @@ from lincat.coverage.settings import CONFIDENCE, FIRST_SEED, Bars
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.report.tables import as_markdown
 
-__all__ = ["PairRow", "as_document", "missed", "run_pair"]
-
 _BARS = Bars()
 _FALSE = 0.05  # of verdicts, at most
 _LEVEL = 0.05

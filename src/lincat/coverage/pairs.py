@@ -18,8 +18,6 @@ from lincat.data.transitions import Transitions
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.solvers.exact import solve_categorical
 
-__all__ = ["PAIRS", "Pair", "pair_named", "pair_truth"]
-
 _OTHER_LOG = 1_000_000  # added to seeds of the second log
 
 

@@ -27,18 +27,6 @@ from lincat.coverage.settings import CONFIDENCE, FIRST_SEED, KINDS, Settings
 from lincat.data.transitions import Transitions
 from lincat.learners.categorical_lstd import CategoricalLSTD
 
-__all__ = [
-    "FIGURES",
-    "Cell",
-    "Counted",
-    "Row",
-    "cells_of",
-    "missing_from",
-    "read_rows",
-    "run",
-    "run_cell",
-]
-
 _INNER = 1e-3  # CDF values nearer to 0 or 1 are left out: nothing is uncertain there
 _LEVEL, _AVERSION = 0.05, 0.2
 

@@ -10,8 +10,6 @@ import numpy as np
 from lincat._arguments import check_integer, check_number
 from lincat.data.steps import Steps, joined
 
-__all__ = ["n_step"]
-
 
 def n_step(batches: Iterable[Steps], n: int, gamma: float) -> Iterator[Steps]:
     """Yield for each step the n steps that begin with it, as one.

@@ -7,8 +7,6 @@ from typing import Any, Protocol
 
 from lincat.data.steps import ObservationSpace, Steps
 
-__all__ = ["Source"]
-
 
 class Source(Protocol):
     """A stream of :class:`Steps` in bounded memory, that can be begun again anywhere."""

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Starts"]
-
 
 class Starts:
     """Keep at most ``capacity`` first observations of episodes, each as likely as any other.

@@ -10,8 +10,6 @@ import numpy as np
 
 from lincat._typing import BoolArray, FloatArray
 
-__all__ = ["ObservationSpace", "Steps", "joined"]
-
 
 @dataclass(frozen=True)
 class ObservationSpace:

@@ -19,8 +19,6 @@ from lincat._arguments import (
 )
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 
-__all__ = ["Transitions", "check_state_features"]
-
 
 class Transitions:
     """n transitions (phi, reward, phi'), in the order in which they were seen.

@@ -12,8 +12,6 @@ from lincat._typing import FloatArray
 from lincat.data.starts import Starts
 from lincat.data.steps import ObservationSpace
 
-__all__ = ["EncodedSource", "Observations"]
-
 #: Bounds beyond this mean "none": CartPole has had 3.4e38, the largest float32.
 _AS_GOOD_AS_INFINITE = 1e30
 

@@ -20,8 +20,6 @@ from lincat.environments.making import (
 )
 from lincat.environments.policies import Policy, policy_from
 
-__all__ = ["GymSource"]
-
 _BATCH_STEPS = 4096
 _BATCH_BYTES = 64 << 20  # of observations: pictures come in smaller batches
 

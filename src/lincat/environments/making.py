@@ -12,16 +12,6 @@ from lincat._arguments import InvalidInputError, fail, reason
 from lincat._imports import import_name
 from lincat._text import one_line
 
-__all__ = [
-    "Environment",
-    "autoreset_mode",
-    "bare",
-    "environment_name",
-    "lift_time_limit",
-    "open_environment",
-    "quiet",
-]
-
 #: An id, "module:id", "module:function", or a function that makes an environment.
 Environment = str | Callable[..., Any]
 

@@ -12,8 +12,6 @@ from lincat.data.steps import Steps, joined
 from lincat.environments.encoding import EncodedSource, Observations
 from lincat.environments.making import quiet
 
-__all__ = ["MinariSource"]
-
 _BATCH_STEPS = 4096
 
 

@@ -18,8 +18,6 @@ from lincat._arguments import InvalidInputError, fail, reason
 from lincat._imports import import_name
 from lincat._text import shown
 
-__all__ = ["Balance", "Function", "Policy", "Uniform", "policy_from"]
-
 
 class Policy(ABC):
     """Chooses actions, with random numbers of its own.

@@ -13,8 +13,6 @@ from lincat._arguments import check_array, check_probability_groups, fail, reaso
 from lincat._typing import ArrayLike
 from lincat.environments.policies import Policy, check_actions
 
-__all__ = ["Table", "Trained"]
-
 
 class Table(Policy):
     """An action, or the probabilities of all actions, for each state.

@@ -24,8 +24,6 @@ from lincat.environments.making import (
 )
 from lincat.environments.policies import Policy, policy_from
 
-__all__ = ["Rollouts", "rollouts"]
-
 #: What comes after gamma**h < this is left out of a return.
 _NEGLIGIBLE = 1e-4
 

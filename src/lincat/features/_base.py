@@ -18,8 +18,6 @@ from lincat._parameters import Parametrised
 from lincat._tensors import write_packed
 from lincat._typing import BoolArray, FeatureMatrix
 
-__all__ = ["Features"]
-
 
 class Features(Parametrised, ABC):
     """Base of all features.

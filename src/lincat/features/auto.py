@@ -21,8 +21,6 @@ from lincat.features.tabular import Tabular
 from lincat.features.tiles import Tiles
 from lincat.features.transformer import FromTransformer
 
-__all__ = ["choose_features", "features_from_name"]
-
 _TILINGS = 8
 _BINS = 8
 _TILES = 2**16  # tiles at most, so that they need not be hashed and a page can show them

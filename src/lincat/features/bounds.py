@@ -10,8 +10,6 @@ import numpy as np
 from lincat._arguments import fail
 from lincat._typing import FloatArray
 
-__all__ = ["bounds_from", "check_bounds", "input_names"]
-
 # Beyond this a bound says that there is none: environments write ±3.4e38 for infinity in float32.
 _NO_BOUND = 1e30
 # What is added to each side of the range of a sample, as a share of its width.

@@ -6,8 +6,6 @@ import numpy as np
 
 from lincat._typing import FloatArray
 
-__all__ = ["spacing_of", "spread_centers"]
-
 _ROUNDS = 5  # of moving each centre into the middle of the observations nearest to it
 
 

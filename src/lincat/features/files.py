@@ -18,8 +18,6 @@ from lincat.features._base import Features
 from lincat.features.registry import FEATURES
 from lincat.features.transformer import FromTransformer
 
-__all__ = ["load_features", "save_bytes"]
-
 # Hyper-parameters that are arrays, as large as they may be: kept among the arrays alone.
 _ARRAYS = {"Lookup": ["Phi"]}
 _KEY = "lincat features"

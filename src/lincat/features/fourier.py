@@ -16,8 +16,6 @@ from lincat.features._base import Features
 from lincat.features.bounds import bounds_from, check_bounds, input_names
 from lincat.features.observations import as_points, bad_row, finite_points
 
-__all__ = ["Fourier"]
-
 _MOST_TERMS = 10**5  # whatever max_terms says; phi of a thousand observations takes 800 MB then
 
 

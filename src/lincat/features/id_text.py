@@ -12,8 +12,6 @@ import numpy.typing as npt
 from lincat._arguments import fail
 from lincat._text import shown
 
-__all__ = ["ids_from_bytes", "ids_to_bytes"]
-
 
 def ids_to_bytes(ids: Sequence[Any]) -> npt.NDArray[np.uint8]:
     """Return ids (str, int, float, bool, None, and tuples of these) as the bytes of JSON text."""

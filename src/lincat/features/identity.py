@@ -14,8 +14,6 @@ from lincat.features._base import Features
 from lincat.features.bounds import input_names
 from lincat.features.observations import as_points, bad_row
 
-__all__ = ["Identity"]
-
 
 @final
 class Identity(Features):

@@ -13,8 +13,6 @@ from lincat._typing import BoolArray, FeatureMatrix
 from lincat.features._base import Features
 from lincat.features.observations import are_numbers_below
 
-__all__ = ["Lookup"]
-
 
 @final
 class Lookup(Features):

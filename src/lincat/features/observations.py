@@ -10,8 +10,6 @@ from lincat._arguments import InvalidInputError, fail
 from lincat._text import shown
 from lincat._typing import BoolArray, FloatArray
 
-__all__ = ["are_numbers_below", "as_ids", "as_points", "bad_row", "finite_points"]
-
 
 def as_points(observations: Any, width: int | None = None) -> FloatArray:
     """Return points as a contiguous array (n, m); one number each may come as (n,).

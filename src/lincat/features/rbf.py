@@ -17,8 +17,6 @@ from lincat.features.centers import spacing_of, spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
 from lincat.features.standardise import check_factors, standardise
 
-__all__ = ["RadialBasis"]
-
 _SAMPLE = 10_000  # observations among which centres are chosen
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from lincat._registry import Registry
 
-__all__ = ["FEATURES", "FEATURE_NAMES"]
-
 # Lookup needs a matrix, and a transformer its own name, module:name.
 FEATURES = Registry(
     "lincat.features",

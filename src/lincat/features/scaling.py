@@ -17,8 +17,6 @@ from lincat.features.bounds import input_names
 from lincat.features.observations import as_points, bad_row, finite_points
 from lincat.features.standardise import check_factors, standardise
 
-__all__ = ["Scaling"]
-
 
 @final
 class Scaling(Features):

@@ -25,8 +25,6 @@ from lincat.features.centers import spacing_of, spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
 from lincat.features.standardise import check_factors, standardise
 
-__all__ = ["Smooth"]
-
 _FAR = 5.0  # standard deviations from which on nothing changes
 _QUADRATIC = 8  # coordinates up to which products are taken
 _FEWEST_BUMPS = 4  # of a combination; if there would be fewer, nothing is kept apart

@@ -7,8 +7,6 @@ import numpy as np
 from lincat._arguments import check_array, fail
 from lincat._typing import FloatArray
 
-__all__ = ["check_factors", "standardise"]
-
 
 def standardise(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return shift and factor, (m,) each: (x - shift) factor has mean 0 and variance 1.

@@ -15,8 +15,6 @@ from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
 from lincat.features.observations import are_numbers_below, as_ids
 
-__all__ = ["Tabular"]
-
 _SPAN = 2**22  # integers, from the smallest to the largest id, that are looked up in an array
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
 

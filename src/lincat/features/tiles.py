@@ -23,8 +23,6 @@ from lincat.features._base import Features
 from lincat.features.bounds import bounds_from, check_bounds, input_names
 from lincat.features.observations import as_points, bad_row, finite_points
 
-__all__ = ["Tiles"]
-
 _SIZE = 2**17  # features at most, unless the user says so
 _MASK = 2**64 - 1
 _MOST_OFFSETS = 10**6  # tilings x coordinates

@@ -16,8 +16,6 @@ from lincat._typing import FeatureMatrix
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
 
-__all__ = ["FromTransformer"]
-
 _LARGEST_SAMPLE = 64 * 2**20  # bytes of the warm-up sample that go into a file, at most
 _PROBES = 32  # observations by which a transformer from a file is compared with the saved one
 

@@ -13,8 +13,6 @@ from lincat._typing import FloatArray
 from lincat.core.differences import FIGURES, Differences
 from lincat.core.distribution import ReturnDistribution
 
-__all__ = ["Comparison", "Difference", "Dominance", "StateComparison", "compare_distributions"]
-
 Winner = Literal["A dominates", "B dominates", "not shown"]
 
 

@@ -15,16 +15,6 @@ from lincat._arguments import check_choice, fail
 from lincat._typing import ArrayLike, FloatArray
 from lincat.core.distribution import ReturnDistribution
 
-__all__ = [
-    "Bands",
-    "Ends",
-    "Intervals",
-    "StateIntervals",
-    "interval_of",
-    "intervals_of",
-    "shown_interval",
-]
-
 Ends = tuple[float, float]
 Numbers = tuple[float, ...]
 

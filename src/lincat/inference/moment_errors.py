@@ -19,8 +19,6 @@ from lincat.solvers.whitening import whiten
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.totals import Totals
 
-__all__ = ["MomentErrors", "moment_errors"]
-
 _COSINES = 8
 
 

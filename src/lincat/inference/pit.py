@@ -23,8 +23,6 @@ import numpy as np
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 
-__all__ = ["Transform"]
-
 _POINT = 1e-12  # stretches shorter than this are points
 
 

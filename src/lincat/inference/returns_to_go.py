@@ -8,8 +8,6 @@ from lincat import kernels
 from lincat._arguments import check_array, check_discounts, check_flags, check_gamma, check_number
 from lincat._typing import ArrayLike, BoolArray, FloatArray
 
-__all__ = ["returns_to_go"]
-
 
 def returns_to_go(
     reward: ArrayLike,

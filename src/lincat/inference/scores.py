@@ -9,15 +9,6 @@ from lincat._arguments import check_number
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 
-__all__ = [
-    "crps",
-    "distance",
-    "dkw_band",
-    "expected_deviation",
-    "half_mean_difference",
-    "lower_tail_mean",
-]
-
 
 def distance(points: FloatArray, masses: FloatArray) -> FloatArray:
     """Return ∫ |F| of each row of signed masses (n, m) at points (n, m): W1 of their two parts."""

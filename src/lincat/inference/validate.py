@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from lincat.core.projection import project
 from lincat.inference import scores
 from lincat.inference.pit import Transform
 from lincat.inference.validation import GroupValidation, Method, Validation
-
-__all__ = ["validate"]
 
 _ENOUGH = 30  # returns per state from which its own empirical distribution says something
 _WORST = 0.9  # share of states that are no worse than the worst
@@ -104,17 +103,8 @@ def validate(
         expected = "'exact', as there are weights" if exact else "'rollouts' or 'held_out'"
         raise fail("method", expected, repr(method))
 
-    cases = _Cases(
-        dist,
-        values,
-        mass,
-        exact=exact,
-        block=None if blocks is None else block,
-        levels=check,
-        bins=bins,
-        tail=tail,
-        confidence=float(confidence),
-    )
+    own = None if blocks is None else block
+    cases = _Cases(dist, values, mass, exact, own, check, bins, tail, float(confidence))
     everything = np.arange(len(dist))
     parts = [("all", everything)]
     if groups is not None:
@@ -170,30 +160,30 @@ def _labels(labels: Sequence[Any] | None, argument: str, n: int) -> tuple[list[s
     return [str(name) for name in names], index.astype(np.int64)
 
 
+@dataclass(eq=False)
 class _Cases:
     """Everything that can be said of single returns, to be summed up over groups."""
 
-    def __init__(
-        self,
-        dist: ReturnDistribution,
-        values: FloatArray,
-        mass: FloatArray,
-        *,
-        exact: bool,
-        block: IntArray | None,
-        levels: FloatArray,
-        bins: int,
-        tail: float,
-        confidence: float,
-    ) -> None:
+    dist: ReturnDistribution
+    values: FloatArray
+    mass: FloatArray
+    exact: bool
+    block: IntArray | None
+    levels: FloatArray
+    bins: int
+    tail: float
+    confidence: float
+
+    def __post_init__(self) -> None:
+        dist, values, mass, exact, tail = self.dist, self.values, self.mass, self.exact, self.tail
         proper = dist.proper()
         self.grid, self.cdf, self.pmf = dist.grid, proper.cdf_values, proper.pmf
-        self.values, self.mass, self.exact, self.block = values, mass, exact, block
-        self.tail, self.confidence = tail, confidence
         self.error = dist.mean()[:, None] - values
         self.crps = scores.crps(self.cdf, self.grid, values)
         transform = Transform(self.cdf, self.grid, values)
-        self.inside = [transform.within((1.0 - c) / 2.0, (1.0 + c) / 2.0) for c in levels.tolist()]
+        self.inside = [
+            transform.within((1.0 - c) / 2.0, (1.0 + c) / 2.0) for c in self.levels.tolist()
+        ]
         self.below = transform.below(tail)
         quantile = proper.quantile(tail)[:, None]
         self.below_quantile = (values < quantile).astype(np.float64)
@@ -201,9 +191,8 @@ class _Cases:
         self.well_below = (values < quantile - forgiven).astype(np.float64)
         self.hardly_above = (values <= quantile + forgiven).astype(np.float64)
         # The share of each state's own mass that lies below the edge of each bin.
-        self.pit = np.stack(
-            [(mass * transform.below(u)).sum(axis=1) for u in np.linspace(0.0, 1.0, bins + 1)], 1
-        )
+        edges = np.linspace(0.0, 1.0, self.bins + 1)
+        self.pit = np.stack([(mass * transform.below(u)).sum(axis=1) for u in edges], 1)
         self.w1: FloatArray | None = None
         if exact or values.shape[1] >= _ENOUGH:
             own = mass.sum(axis=1, keepdims=True)

@@ -11,8 +11,6 @@ import msgspec
 
 from lincat._arguments import InvalidInputError, fail
 
-__all__ = ["GroupValidation", "Method", "Numbers", "Validation", "coverage_name"]
-
 # Where returns to compare with come from: the known process, new episodes of an environment, or the
 # part of a record that was not learned from.
 Method = Literal["exact", "rollouts", "held_out"]

@@ -19,18 +19,6 @@ from numba import njit
 from lincat.kernels.guards import guard_groups, guard_numbers, guard_states, refuse
 from lincat.kernels.layout import CALLED, INLINED, PAD
 
-__all__ = [
-    "add_expected_targets",
-    "add_target",
-    "clipped_masses",
-    "count_clipped",
-    "error_by_sources",
-    "mass_outside",
-    "reward_shift",
-    "reward_shifts",
-    "target_rows",
-]
-
 # An atom pushed less than this beyond an end (in grid cells) is rounding, not clipping.
 TOLERANCE = 1e-9
 

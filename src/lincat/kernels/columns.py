@@ -5,8 +5,6 @@ from numba.extending import intrinsic
 
 from lincat.kernels.guards import refuse
 
-__all__ = ["columns_to_rows", "differing_rows"]
-
 BLOCK = 64  # rows at a time: the lines being written stay in the first cache
 
 

@@ -19,8 +19,6 @@ from numba.extending import overload
 from lincat.kernels.guards import guard_csr, guard_numbers, refuse
 from lincat.kernels.layout import CALLED, KERNEL, OWNING
 
-__all__ = ["linear_td"]
-
 # The order of a sum may follow the vector registers, since no dot product is taken in two
 # ways. Nothing here lets the compiler assume that there is no NaN or infinity.
 REORDERED = {**CALLED, "fastmath": {"reassoc", "contract", "nsz"}}

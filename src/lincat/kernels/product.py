@@ -9,8 +9,6 @@ from lincat.kernels.bellman import add_target
 from lincat.kernels.guards import guard_states, refuse
 from lincat.kernels.rules import multiply_by_CCt
 
-__all__ = ["log_growth"]
-
 
 @numba.njit(cache=True, nogil=True)
 def log_growth(out, Theta, Phi, outcome, state, next_state, rho, delta, step, batch, pmf):

@@ -4,8 +4,6 @@ import numba
 
 from lincat.kernels.guards import guard_numbers
 
-__all__ = ["returns_to_go"]
-
 
 @numba.njit(cache=True, nogil=True)
 def returns_to_go(out, missing, reward, discount, terminated, truncated):

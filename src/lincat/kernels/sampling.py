@@ -9,8 +9,6 @@ import numpy as np
 
 from lincat.kernels.guards import guard_states, refuse
 
-__all__ = ["draw_outcomes", "walk"]
-
 
 @numba.njit(cache=True, nogil=True)
 def _search(cumulative, start, stop, uniform):

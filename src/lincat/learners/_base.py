@@ -48,6 +48,8 @@ class Learner(Learning, Parametrised, ABC):
     #: Transitions seen and updates made.
     n_seen_: int = 0
     n_updates_: int = 0
+    #: Updates that the parameters it began with are worth: automatic steps begin smaller.
+    _before_: int = 0
 
     def __init__(
         self,
@@ -100,6 +102,14 @@ class Learner(Learning, Parametrised, ABC):
     @abstractmethod
     def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> Any:
         """The same with sampling errors, where the learner knows them."""
+
+    @abstractmethod
+    def _updates_to_look(self) -> int | None:
+        """After how many updates :meth:`_look` is to be called; None for never."""
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Change what has to be changed between two updates."""
 
     @abstractmethod
     def _after_fit(self) -> None:
@@ -239,7 +249,7 @@ class Learner(Learning, Parametrised, ABC):
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
             step, largest = self._steps(chunk, batch_size)
-            updates = -(-len(chunk) // batch_size)
+            updates, to_look = -(-len(chunk) // batch_size), self._updates_to_look()
             done = self._run(chunk, step, batch_size)
             if done < len(chunk):
                 self.n_updates_ += done // batch_size
@@ -252,14 +262,19 @@ class Learner(Learning, Parametrised, ABC):
             self._largest_norm_ = float(largest[-1])
             if self._average_.updates_to_boundary(self.n_updates_) == 0:
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
+            if to_look == updates:
+                self._look()
 
     def _parts(self, n: int, batch_size: int) -> Iterator[slice]:
         """Cut n transitions into pieces that end between batches and where a window begins."""
         longest = max(_CHUNK // batch_size, 1)
         begin = 0
         while begin < n:
-            boundary = self._average_.updates_to_boundary(self.n_updates_)
-            updates = longest if boundary is None else min(longest, boundary)
+            boundaries = (
+                self._average_.updates_to_boundary(self.n_updates_),
+                self._updates_to_look(),
+            )
+            updates = min([longest, *(n for n in boundaries if n is not None)])
             end = min(begin + updates * batch_size, n)
             yield slice(begin, end)
             begin = end
@@ -278,7 +293,8 @@ class Learner(Learning, Parametrised, ABC):
             if batch_size > 1:
                 last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
             tau = (1000.0 + 10.0 * self._Theta_.shape[0]) * self._slowness()
-            alpha = auto_steps(largest[last], self._curvature(), self.n_updates_, tau)
+            done = self.n_updates_ + self._before_
+            alpha = auto_steps(largest[last], self._curvature(), done, tau)
         else:
             alpha = schedule.steps(self.n_updates_, updates)
         step = alpha
@@ -328,7 +344,7 @@ class Learner(Learning, Parametrised, ABC):
 
         Times ``n_updates_``, for a linear distribution, this is a sum over the run, and the
         difference of two such sums belongs to the stretch between them: see
-        :class:`lincat.BatchMeans`. Needs averaging, which keeps the sums.
+        ``lincat.inference.settling``. Needs averaging, which keeps the sums.
         """
         Phi = self._check_states(Phi)
         average, done = self._average_, self.n_updates_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -12,13 +12,14 @@ from lincat import kernels
 from lincat._arguments import check_array, check_integer, fail
 from lincat._text import shown
 from lincat._threads import one_blas_thread
-from lincat._typing import FeatureMatrix, FloatArray
+from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid, reach
 from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
 from lincat.learners.categorical_lstd import CategoricalLSTD
+from lincat.learners.growing import EVERY, GridWatch
 from lincat.learners.inputs import kernel_features
 from lincat.learners.schedules import StepSize
 from lincat.solvers.influence import Ensemble
@@ -30,6 +31,7 @@ WARM_UP = 1000  # transitions that decide an automatic grid
 # From here on matrix products beat the loop over transitions, by 1.2 to 1.5 on one thread.
 _BLAS_BATCH = 128
 _BLAS_FEATURES = 256
+_GROWS = 2  # times as many intervals as at first; then neighbours are merged
 # CDFs live in [0, 1], or not far from it; an error row of this norm means that Theta has left for
 # good, while all numbers are still finite.
 _LARGEST_ERROR = 1e6
@@ -44,12 +46,18 @@ class CategoricalLearner(Learner):
     #: Whether the first parameters depend on the first transitions.
     _needs_warm_up: ClassVar[bool] = False
     #: Whether the rule settles where the batch solution of the same transitions is.
-    _settles_at_solution: ClassVar[bool] = True
+    settles_at_solution: ClassVar[bool] = True
     #: Whether the rule descends on ℓ2², whose gradient has the factor 2 * spacing.
     _descends_on_cramer: ClassVar[bool] = True
     #: What was seen, summed by blocks of time, if ``statistics`` is True.
     statistics_: Statistics | None = None
     _solved_: CategoricalLSTD | None = None
+    #: Where to begin, if that was said.
+    _start: tuple[Grid, FloatArray, int] | None = None
+    #: What is seen of an automatic grid, which grows where mass leaves it.
+    _watch_: GridWatch | None = None
+    #: Transitions before the grid was as it is.
+    _since_: int = 0
 
     def __init__(
         self,
@@ -97,17 +105,84 @@ class CategoricalLearner(Learner):
             raise fail("grid", "a lincat.Grid or 'auto'", shown(self.grid))
         if self.gradient_step and not self._descends_on_cramer:
             raise fail("gradient_step", f"False for {type(self).__name__}", self.gradient_step)
-        if self.statistics and not self._settles_at_solution:
+        if self.statistics and not self.settles_at_solution:
             expected = f"False for {type(self).__name__}, which settles elsewhere than sums say"
             raise fail("statistics", expected, self.statistics, "take lincat.LinearCTD")
         enough = warm_up_over or sum(map(len, waiting)) >= WARM_UP
-        if (not isinstance(self.grid, Grid) or self._needs_warm_up) and not enough:
+        settled = isinstance(self.grid, Grid) or self._start is not None
+        if (not settled or self._needs_warm_up) and not enough:
             return False
         self._clipped_ = np.zeros(2)
         self._reach_ = (np.inf, -np.inf)
         self.statistics_ = Statistics(self.n_features) if self.statistics else None
-        self._grid_ = self.grid if isinstance(self.grid, Grid) else self._choose_grid(waiting)
+        if isinstance(self.grid, Grid):
+            self._grid_ = self.grid
+        else:
+            self._grid_ = self._choose_grid(waiting) if self._start is None else self._start[0]
+            if self.settles_at_solution:
+                self._watch_ = GridWatch(_GROWS * self._grid_.intervals)
         return True
+
+    def start_at(self, grid: Grid, Theta: ArrayLike, *, after: int = 0) -> Self:
+        """Begin from parameters (d, K) on this grid, rather than from the uniform distribution.
+
+        For learners that have learned nothing yet; a fixed ``grid`` must be this one, an automatic
+        one begins here and grows where mass leaves it. Such parameters may come from the batch
+        solution of the first transitions (:class:`lincat.CategoricalLSTD`), or of other data.
+        ``after`` says how many transitions they rest on: automatic steps are then as small as they
+        would be by now, and do not undo them.
+
+        Examples
+        --------
+        >>> import lincat
+        >>> coin = lincat.catalog.uniform_coin()
+        >>> drawn = coin.process.sample(2000, seed=1)
+        >>> first = lincat.CategoricalLSTD(gamma=0.5, intervals=20, n_features=1)
+        >>> first = first.fit(drawn.state, drawn.reward, drawn.next_state)
+        >>> model = lincat.LinearCTD(grid="auto", gamma=0.5, n_features=1)
+        >>> model = model.start_at(first.grid_, first.Theta_, after=2000)
+        >>> more = coin.process.sample(2000, seed=2)
+        >>> model.partial_fit(more.state, more.reward, more.next_state).grid_
+        Grid(low=0.0, high=2.0, intervals=20)
+        """
+        if not self.settles_at_solution:
+            raise fail("start_at", "LinearCTD or LinearPMF", type(self).__name__)
+        if self.begun:
+            raise fail("start_at", "a learner that has learned nothing yet", "one that has")
+        if isinstance(self.grid, Grid) and self.grid != grid:
+            raise fail("grid", f"{self.grid}, as the learner has", grid)
+        parameters = check_array(Theta, "Theta", shape=(None, grid.intervals))
+        self._start = (grid, parameters, check_integer(after, "after", low=0))
+        return self
+
+    def _begun_at(self, rows: int) -> FloatArray | float:
+        """The parameters to begin with; 0 is the uniform distribution."""
+        if self._start is None:
+            return 0.0
+        self._before_ = self._start[2]
+        return check_array(self._start[1], "Theta", shape=(rows, self._grid_.intervals))
+
+    def _updates_to_look(self) -> int | None:
+        return None if self._watch_ is None else EVERY - self.n_updates_ % EVERY
+
+    def _look(self) -> None:
+        if self._watch_ is None:
+            return
+        growth = self._watch_.look(self._grid_, self._clipped_, self.n_seen_, self._reach_)
+        if growth is None or not self._watch_.constants:
+            return
+        (theta, sums), average = self._theta_and_sums(), self._average_
+        constant = self._watch_.constants[0].vector(len(theta))
+        moved = np.outer(constant, growth.offset())
+        average.reexpress(lambda total, n: growth.sums(total) + n * moved)
+        dtype, self._grid_ = theta.dtype, growth.new
+        self._lay_out(len(theta), dtype, self._kind_)
+        new_theta, new_sums = self._theta_and_sums()
+        new_theta[:] = growth.sums(theta.astype(np.float64)) + moved
+        if average.needs_sums:
+            new_sums[:] = growth.sums(sums)
+        self._clipped_, self._since_ = np.zeros(2), self.n_seen_
+        self._solved_ = None
 
     def _choose_grid(self, waiting: list[Transitions]) -> Grid:
         intervals = check_integer(self.intervals, "intervals", low=1)
@@ -119,9 +194,9 @@ class CategoricalLearner(Learner):
 
     @property
     def clipped_mass_(self) -> FloatArray:
-        """Mass that fell (below, above) the grid, per transition, shape (2,)."""
+        """Mass that fell (below, above) the grid as it is, per transition, shape (2,)."""
         self._end_warm_up()
-        return self._clipped_ / max(self.n_seen_, 1)
+        return self._clipped_ / max(self.n_seen_ - self._since_, 1)
 
     @property
     def reach_(self) -> tuple[float, float]:
@@ -130,11 +205,12 @@ class CategoricalLearner(Learner):
         return self._reach_
 
     def _after_fit(self) -> None:
-        if self.warn and self._clipped_.any() and not hasattr(self, "_warned_"):
+        grows = self.n_updates_ >= EVERY and self._watch_ is not None and self._watch_.constants
+        if self.warn and self._clipped_.any() and not grows and not hasattr(self, "_warned_"):
             self._warned_ = True
             below, above = self.clipped_mass_
             low, high = self._reach_
-            fits = f"; the rewards so far would fit [{low:.6g}, {high:.6g}]"
+            fits = f"; the rewards so far would fit [{low:.6g}, {high:.6g}], with atoms as close"
             warnings.warn(
                 f"{below:.3g} of the mass falls below the grid "
                 f"[{self._grid_.low:g}, {self._grid_.high:g}] and {above:.3g} above it, and is "
@@ -166,6 +242,8 @@ class CategoricalLearner(Learner):
         if self.statistics_ is not None:
             self.statistics_.update(transitions)
             self._solved_ = None
+        if self._watch_ is not None:
+            self._watch_.see(transitions.phi, transitions.reward, discount, grid)
         phi, phi_next = kernel_features(transitions, self._Theta_.dtype)
         numbers = (
             reward_shifts(transitions.reward, discount, grid),
@@ -265,7 +343,7 @@ class CategoricalLearner(Learner):
         """
         if self.statistics_ is None:
             name = type(self).__name__
-            if self._settles_at_solution:
+            if self.settles_at_solution:
                 got, remedy = "none", f"pass statistics=True to {name} before it learns"
             else:
                 got, remedy = f"{name}, which settles elsewhere", "take lincat.LinearCTD"
@@ -282,6 +360,9 @@ class CategoricalLearner(Learner):
             "grid": [self._grid_.low, self._grid_.high, self._grid_.intervals],
             "clipped": self._clipped_.tolist(),
             "reach": list(self._reach_),
+            "since": self._since_,
+            "before": self._before_,
+            "watch": None if self._watch_ is None else self._watch_.state(),
         }
 
     def _restore_extra(self, state: dict[str, Any]) -> None:
@@ -289,3 +370,7 @@ class CategoricalLearner(Learner):
         self._clipped_ = check_array(state["clipped"], "clipped", shape=(2,))
         low, high = state["reach"]
         self._reach_ = (float(low), float(high))
+        self._since_ = check_integer(state.get("since", 0), "since", low=0)
+        self._before_ = check_integer(state.get("before", 0), "before", low=0)
+        watch = state.get("watch")
+        self._watch_ = None if watch is None else GridWatch.from_state(watch)

@@ -15,8 +15,6 @@ from lincat._typing import ArrayLike
 from lincat.data.transitions import Transitions
 from lincat.learners.inputs import as_transitions
 
-__all__ = ["Learning"]
-
 
 class Learning(ABC):
     """Turns what users pass into transitions, which :meth:`_take` learns from."""

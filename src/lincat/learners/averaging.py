@@ -16,6 +16,8 @@ grows with t, so from time to time the sum so far is put aside in float64 and U 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from lincat._typing import FloatArray
@@ -75,6 +77,15 @@ class IterateAverage:
         if done == self._fold_boundary():
             self.folded, self.folded_sum = done, total
             sums[:] = 0.0
+
+    def reexpress(self, made: Callable[[FloatArray, int], FloatArray]) -> None:
+        """Put other sums in the place of those that are remembered: made(sum, iterates in it)."""
+        if self.begin_sum is not None:
+            self.begin_sum = made(self.begin_sum, self.begin)
+        if self.next_sum is not None:
+            self.next_sum = made(self.next_sum, self.next_begin)
+        if self.folded_sum is not None:
+            self.folded_sum = made(self.folded_sum, self.folded)
 
     def mean(
         self, done: int, theta: FloatArray, sums: FloatArray, rows: Rows = slice(None)

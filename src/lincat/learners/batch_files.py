@@ -9,8 +9,6 @@ from lincat.learners.state_sample import StateSample
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.files import packed, unpacked
 
-__all__ = ["SUMS", "restore_batch", "restored_sums", "state_of_batch", "state_of_sums"]
-
 #: What the names of arrays of sums begin with.
 SUMS = "sums."
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["DivergenceError"]
-
 
 class DivergenceError(RuntimeError):
     """The parameters grew beyond all bounds; the learner keeps the last good ones."""

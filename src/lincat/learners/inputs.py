@@ -11,8 +11,6 @@ from lincat._arguments import check_flags, fail
 from lincat._typing import ArrayLike, FeatureMatrix, IntArray
 from lincat.data.transitions import Transitions
 
-__all__ = ["Rows", "as_transitions", "kernel_features", "used_rows"]
-
 Rows = slice | IntArray  # of the parameters
 
 

@@ -83,8 +83,8 @@ class LinearCTD(CategoricalLearner):
 
     _rule: ClassVar[str] = "CTD"
 
-    def _initial(self, waiting: list[Transitions], rows: int) -> float:
-        return 0.0  # the uniform distribution
+    def _initial(self, waiting: list[Transitions], rows: int) -> FloatArray | float:
+        return self._begun_at(rows)
 
     def _slowness(self) -> float:
         return 1.0

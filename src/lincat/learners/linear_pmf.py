@@ -39,8 +39,8 @@ class LinearPMF(CategoricalLearner):
 
     _rule: ClassVar[str] = "PMF"
 
-    def _initial(self, waiting: list[Transitions], rows: int) -> float:
-        return 0.0  # the uniform distribution
+    def _initial(self, waiting: list[Transitions], rows: int) -> FloatArray | float:
+        return self._begun_at(rows)
 
     def _slowness(self) -> float:
         return 1.0

@@ -102,6 +102,12 @@ class LinearTD(Learner):
         remedy = "take lincat.CategoricalLSTD, or LinearCTD(statistics=True)"
         raise fail("confidence", "none for LinearTD, which learns means only", confidence, remedy)
 
+    def _updates_to_look(self) -> None:
+        return None
+
+    def _look(self) -> None:
+        pass
+
     def _after_fit(self) -> None:
         pass  # there is no grid that anything could fall off
 

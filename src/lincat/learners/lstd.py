@@ -8,8 +8,6 @@ from lincat._typing import FloatArray
 from lincat.learners._batch import BatchLearner
 from lincat.solvers.moments import Moments, solve_moments
 
-__all__ = ["LSTD"]
-
 
 @final
 class LSTD(BatchLearner):

@@ -9,16 +9,6 @@ from typing import Literal, get_args
 
 from lincat._registry import Registry
 
-__all__ = [
-    "AVERAGINGS",
-    "DTYPES",
-    "LEARNERS",
-    "AveragingName",
-    "DtypeName",
-    "LearnerName",
-    "StepSizeName",
-]
-
 #: What ``lincat evaluate`` offers; "lstd" is CategoricalLSTD, which learns distributions; "auto"
 #: chooses between the next two. Linear-TD is not
 #: among them: it learns means only, and those of the others are the same (Prop.

@@ -38,7 +38,7 @@ class SoftmaxCTD(CategoricalLearner):
     """
 
     linear: ClassVar[bool] = False
-    _settles_at_solution: ClassVar[bool] = False
+    settles_at_solution: ClassVar[bool] = False
     _rule: ClassVar[str] = "SOFTMAX"
     _descends_on_cramer: ClassVar[bool] = False
 

@@ -10,8 +10,6 @@ import scipy.sparse
 from lincat._arguments import check_array, check_integer, check_sparse, fail
 from lincat._typing import FeatureMatrix
 
-__all__ = ["StateSample"]
-
 _MOST = 2048
 _SPARSE = ("sample_indices", "sample_indptr")
 

@@ -37,7 +37,7 @@ class UnnormalisedCTD(CategoricalLearner):
     (1, 11)
     """
 
-    _settles_at_solution: ClassVar[bool] = False
+    settles_at_solution: ClassVar[bool] = False
     _rule: ClassVar[str] = "UNNORMALISED"
     _needs_warm_up: ClassVar[bool] = True
 

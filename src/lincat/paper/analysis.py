@@ -14,16 +14,6 @@ import numpy as np
 
 from lincat.paper.settings import PUBLISHED, RULES, Settings
 
-__all__ = [
-    "Table",
-    "all_tables",
-    "fit_table",
-    "iteration_table",
-    "noise_free_steps",
-    "quadratic_fit",
-    "step_table",
-]
-
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 NAMES = {"ctd": "Linear-CTD", "pmf": "SSGD-PMF"}

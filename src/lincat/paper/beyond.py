@@ -17,8 +17,6 @@ from lincat.runs.sweep import sweep
 from lincat.solvers.exact import solve_categorical
 from lincat.theory.constants import ErrorConstants, error_constants
 
-__all__ = ["beyond_units", "l2_bound"]
-
 
 def beyond_units(settings: Settings) -> list[Unit]:
     """Return the units of everything that goes beyond the paper."""

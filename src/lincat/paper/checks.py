@@ -10,8 +10,6 @@ import numpy as np
 from lincat.paper.analysis import NAMES, Row, Table
 from lincat.paper.settings import RULES
 
-__all__ = ["check_table"]
-
 
 def check_table(tables: Sequence[Table]) -> Table:
     """Return each check that the tables are enough for: what it asks, what was found, whether."""

@@ -18,7 +18,6 @@ from lincat.report.tables import as_csv, as_latex, as_markdown
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Document"]
 
 _TITLE = "The paper's experiments, reproduced"
 _UNIT_NORM = (

@@ -16,8 +16,6 @@ from lincat.paper.settings import RULES, Settings
 from lincat.paper.trials import Arena
 from lincat.processes import catalog
 
-__all__ = ["Row", "Unit", "iterations_to_target", "paper_units", "simulated_bracket"]
-
 Row = dict[str, Any]
 _FAR = 1e3  # an error (not squared) that no run comes to which still converges
 

@@ -13,7 +13,6 @@ from lincat.report.figures import beside, curves, error_curves
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["all_figures"]
 
 _AXES: dict[str, Any] = {"x": "iterations", "y": "log_error", "y_title": "−ln error"}
 

@@ -13,7 +13,6 @@ from lincat.report.tables import html_table
 if TYPE_CHECKING:
     import altair
 
-__all__ = ["Section", "as_html"]
 
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }

@@ -25,8 +25,6 @@ from lincat._threads import one_blas_thread
 from lincat.paper.experiments import Row, Unit
 from lincat.paper.settings import Settings
 
-__all__ = ["clear_folder", "missing", "open_folder", "read_rows", "run", "total_seconds"]
-
 
 def open_folder(folder: Path, settings: Settings) -> None:
     """Make a run folder, or check that an existing one has the same settings."""

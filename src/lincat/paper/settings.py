@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BEYOND", "FIGURES", "PROVENANCE", "PUBLISHED", "RULES", "Published", "Settings"]
-
 #: The algorithms, and the table that each has in the paper.
 RULES = {"ctd": "cdf_K_alpha", "pmf": "pmf_K_alpha"}
 FIGURES = ("loss_cdf", "loss_pmf", "loss_change_alpha", "dependence", "comparation")

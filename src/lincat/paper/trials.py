@@ -26,8 +26,6 @@ from lincat.processes.problem import Problem
 from lincat.solvers.exact import solve_categorical
 from lincat.theory.stability import max_step_size
 
-__all__ = ["Arena", "Batches", "Trial"]
-
 _LEARNERS = {"ctd": LinearCTD, "pmf": LinearPMF}
 _CHUNK = 2000  # updates drawn at once
 

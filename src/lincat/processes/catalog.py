@@ -14,18 +14,6 @@ from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 
-__all__ = [
-    "boyan_chain",
-    "build",
-    "frozen_lake",
-    "names",
-    "paper",
-    "random_process",
-    "random_walk",
-    "toy_text",
-    "uniform_coin",
-]
-
 _PAPER_NOTE = (
     "The paper does not publish its 3-state process. This one was found by a search for round "
     "numbers whose step-size thresholds agree with the paper's two tables."

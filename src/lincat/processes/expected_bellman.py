@@ -17,8 +17,6 @@ from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.undiscounted import check_ends
 
-__all__ = ["ExpectedBellman"]
-
 
 class ExpectedBellman:
     """Pi_K T of the paper, applied in O(outcomes * K) without a matrix."""

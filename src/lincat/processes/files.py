@@ -14,8 +14,6 @@ from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 
-__all__ = ["read_problem"]
-
 
 class _Outcome(msgspec.Struct, forbid_unknown_fields=True):
     """One row of the outcome table; states and actions by number or by name."""

@@ -33,8 +33,6 @@ from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat.processes.stationary import stationary_distribution
 from lincat.processes.undiscounted import return_bounds
 
-__all__ = ["MarkovRewardProcess", "Sampling", "StateTransitions", "sum_by"]
-
 #: How to draw: one walk, or independent transitions from the stationary distribution.
 Sampling = Literal["markov", "generative"]
 

@@ -15,8 +15,6 @@ from lincat._arguments import (
 from lincat._typing import ArrayLike, IntArray
 from lincat.processes.finite import MarkovRewardProcess, sum_by
 
-__all__ = ["FiniteMDP"]
-
 
 class FiniteMDP:
     """A finite Markov decision process as a table of outcomes of (state, action).

@@ -14,8 +14,6 @@ from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.undiscounted import check_ends, undiscounted_grid
 
-__all__ = ["Problem"]
-
 
 @dataclass(frozen=True)
 class Problem:

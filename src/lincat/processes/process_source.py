@@ -12,8 +12,6 @@ from lincat.data.starts import Starts
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.processes.finite import MarkovRewardProcess, Sampling
 
-__all__ = ["ProcessSource"]
-
 _BATCH = 8192
 
 

@@ -13,8 +13,6 @@ from scipy.sparse.linalg import splu
 from lincat._arguments import fail
 from lincat._typing import FloatArray, IntArray
 
-__all__ = ["stationary_distribution"]
-
 _ELIMINATION_ALWAYS = 1000  # states, up to which even a dense elimination takes no time
 _LAZY_STEPS = 2000
 

@@ -19,7 +19,6 @@ from lincat.core.grid import Grid
 if TYPE_CHECKING:
     from lincat.processes.finite import MarkovRewardProcess
 
-__all__ = ["check_ends", "return_bounds", "undiscounted_grid"]
 
 _SWEEPS = 10_000
 

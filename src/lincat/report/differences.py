@@ -12,8 +12,6 @@ from lincat.report.sentences import place
 from lincat.report.shell import section
 from lincat.report.tables import Row, html_table
 
-__all__ = ["certainty_sentence", "difference_rows", "differences_section"]
-
 _WIDTH, _ROW, _LEFT, _MARGIN = 440.0, 26.0, 150.0, 14.0  # of the picture
 _MOST_NAME = 20  # characters
 _PICTURES = ("mean", "cvar")

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from lincat._files import write_atomically
 from lincat.core.distribution import ReturnDistribution
+from lincat.report.numbers import visible_range
 from lincat.report.pieces import shown_states
 
 if TYPE_CHECKING:
     import altair
-
-__all__ = ["beside", "curves", "error_curves", "ridgelines", "save_figure"]
 
 
 def ridgelines(
@@ -33,6 +32,7 @@ def ridgelines(
 
     shown = shown_states(len(dist))
     atoms, spacing, pmf = dist.grid.atoms, dist.grid.spacing, dist.pmf
+    low, high = visible_range(dist)
     mean, cvar = dist.mean(), dist.cvar(level)
     rows = [
         {
@@ -47,6 +47,7 @@ def ridgelines(
         }
         for i in shown
         for x, p in zip(atoms, pmf[i], strict=True)
+        if low <= x <= high
     ]
     states: list[str] = [state_names[i] for i in shown]
     height = 70 if len(shown) <= 8 else 40
@@ -106,16 +107,11 @@ def error_curves(
         color=alt.Color(f"{series}:N", sort=names, title=None),
         strokeDash=alt.StrokeDash(f"{series}:N", sort=names, legend=None),
     )
-    chart: altair.Chart = (
-        (band + line)
-        .properties(
-            width=560,
-            height=320,
-            title=alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray"),
-        )
-        .configure_view(stroke=None)
-    )
-    return chart
+    # Room at the right: browsers may write legends in a wider font than they were measured in.
+    room: Any = {"left": 5, "top": 5, "bottom": 5, "right": 24}
+    chart: Any = _titled(band + line, title, subtitle).configure_view(stroke=None)
+    padded: altair.Chart = chart.properties(padding=room)
+    return padded
 
 
 def curves(
@@ -150,11 +146,7 @@ def curves(
     kind, colours = ("O", alt.Scale(scheme="viridis")) if numbers else ("N", alt.Undefined)
     base = alt.Chart(alt.InlineData(values=data)).encode(
         x=alt.X(f"{x}:Q", scale=scales["x"], title=x_title or x),
-        y=alt.Y(
-            f"median({y}):Q",
-            scale=scales["y"],
-            title=y_title or y,
-        ),
+        y=alt.Y(f"median({y}):Q", scale=scales["y"], title=y_title or y),
         color=alt.Color(f"{series}:{kind}", sort=names, title=series, scale=colours),
         tooltip=[
             alt.Tooltip(f"{series}:N"),
@@ -168,13 +160,15 @@ def curves(
         layers.append(base.mark_line(strokeWidth=2).transform_filter({"not": dotted}))
     if points:
         layers.append(base.mark_point(size=70, filled=True).transform_filter(dotted))
-    layered: Any = alt.layer(*layers)
-    chart: altair.Chart = layered.properties(
-        width=width,
-        height=320,
-        title=alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray"),
-    )
-    return chart
+    return _titled(alt.layer(*layers), title, subtitle, width)
+
+
+def _titled(chart: Any, title: str, subtitle: str, width: int = 560) -> altair.Chart:
+    import altair as alt
+
+    above = alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray")
+    titled: altair.Chart = chart.properties(width=width, height=320, title=above)
+    return titled
 
 
 def beside(*charts: altair.Chart) -> altair.Chart:

@@ -8,16 +8,6 @@ import numpy as np
 
 from lincat.core.distribution import ReturnDistribution
 
-__all__ = [
-    "show_count",
-    "show_given",
-    "show_level",
-    "show_number",
-    "show_seconds",
-    "show_share",
-    "visible_range",
-]
-
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGE, _SMALL = 1e7, 1e-3  # beyond these a power of ten reads better than its digits
 

@@ -15,18 +15,6 @@ from lincat.report.numbers import show_level
 from lincat.report.shell import figure, legend, prose, section
 from lincat.report.tables import html_table
 
-__all__ = [
-    "calibration",
-    "check_rows",
-    "checks_table",
-    "configuration",
-    "controls",
-    "distributions_sections",
-    "learning_curves",
-    "shown_states",
-    "warnings_box",
-]
-
 _MOST_STATES = 24
 _VISIBLE_MASS = 1e-9  # below is rounding; page.js has the same
 _LEVEL = '<span data-text="level"></span>'

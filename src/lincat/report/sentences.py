@@ -15,16 +15,6 @@ from lincat.inference.validation import Validation
 from lincat.report.numbers import show_given, show_level, show_number, show_share, visible_range
 from lincat.report.tables import Interval
 
-__all__ = [
-    "comparison_sentence",
-    "listed",
-    "one_run_in",
-    "place",
-    "summary_sentence",
-    "threshold_sentence",
-    "trust_sentence",
-]
-
 _ONE_IN = {
     2: "two",
     3: "three",

@@ -14,8 +14,6 @@ import msgspec
 
 from lincat._version import __version__
 
-__all__ = ["facts", "figure", "interactive_page", "legend", "prose", "section"]
-
 _SCRIPTS = ("distribution.js", "draw.js", "charts.js", "calibration.js", "page.js")
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"

@@ -17,21 +17,6 @@ from lincat.core.distribution import ReturnDistribution
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = [
-    "HIGH",
-    "LOW",
-    "Interval",
-    "Row",
-    "as_csv",
-    "as_latex",
-    "as_markdown",
-    "between",
-    "html_table",
-    "mass_rows",
-    "rich_table",
-    "sparkline",
-    "summary_rows",
-]
 
 # A row of a table: its cells by the names of the columns, which all rows of a table share.
 Row = Mapping[str, str | float | None]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lincat.core.grid import Grid
+from lincat.core.grid import Grid, reach
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.features._base import Features
@@ -19,6 +19,7 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
 from lincat.runs.plan import PILOT, Plan, choose_plan
 from lincat.runs.sources import Opened
+from lincat.runs.warm_start import warm_start
 
 __all__ = ["begin_model", "pilot_rows"]
 
@@ -57,8 +58,8 @@ def begin_model(
     else:
         features, said = _features(sample, config, opened)
     steps = config.n_step or 1
-    stepwise = _stepwise(features, sample, config, opened, steps)
-    return Model(features, stepwise), steps, [*said, features.describe()]
+    stepwise, begins = _stepwise(features, sample[:_WARM_UP], config, opened, steps)
+    return Model(features, stepwise), steps, [*said, features.describe(), *begins]
 
 
 def _from_sums(config: EvaluationConfig) -> bool:
@@ -106,15 +107,22 @@ def _given_grid(config: EvaluationConfig) -> Grid | None:
 
 def _stepwise(
     features: Features, sample: Steps, config: EvaluationConfig, opened: Opened, steps: int
-) -> CategoricalLearner:
-    intervals = config.intervals or _INTERVALS
-    grid = _given_grid(config)
-    if grid is None and opened.problem is not None:
-        grid = opened.problem.grid(intervals)
-    if grid is None:
-        grid = _grid_for(sample, steps, opened.gamma, intervals)
+) -> tuple[CategoricalLearner, list[str]]:
+    """A learner that goes step by step, and where it begins."""
+    if steps > 1:
+        sample = joined(list(n_step([sample], steps, opened.gamma)))
+    given, intervals = _given_grid(config), config.intervals
+    start = warm_start(features, sample, opened.gamma, grid=given, intervals=intervals)
     word = "linear_ctd" if config.learner == "auto" else config.learner
-    learner: CategoricalLearner = LEARNERS[word](
+    made = LEARNERS[word]
+    if start is None:
+        intervals = intervals or _INTERVALS
+        grid: Grid | str = given or _grid_for(sample, opened.gamma, intervals)
+    else:
+        intervals = start.grid.intervals
+        # An automatic one may grow.
+        grid = given or ("auto" if made.settles_at_solution else start.grid)
+    learner: CategoricalLearner = made(
         grid=grid,
         gamma=opened.gamma,
         step_size=config.step_size,
@@ -123,11 +131,17 @@ def _stepwise(
         n_features=features.n_features_,
         dtype=config.dtype,
     )
-    return learner
+    if start is None:
+        return learner, []
+    if made.settles_at_solution:
+        learner.start_at(start.grid, start.Theta, after=len(sample))
+        return learner, [start.reason]
+    return learner, []
 
 
-def _grid_for(sample: Steps, n: int, gamma: float, intervals: int) -> Grid:
-    """A grid from the whole warm-up, as the learner sees it."""
-    steps = sample if n == 1 else joined(list(n_step([sample], n, gamma)))
+def _grid_for(steps: Steps, gamma: float, intervals: int) -> Grid:
+    """A grid that all rewards of the warm-up fit on, where it has no solution."""
     discount = np.where(steps.terminated, 0.0, steps.discounts(gamma))
+    if not np.isfinite(reach(steps.reward, discount)).all():
+        return Grid.for_episodes(steps.reward, discount, intervals=intervals)
     return Grid.for_transitions(steps.reward, discount, intervals=intervals)

@@ -16,8 +16,6 @@ from lincat.runs.run import Run
 from lincat.runs.shown import ShownStates
 from lincat.statistics.trace import Trace
 
-__all__ = ["Comparable", "compare", "known_states"]
-
 #: What can be compared.
 Comparable: TypeAlias = Run | Model | CategoricalLSTD | CategoricalLearner | ReturnDistribution
 

@@ -6,24 +6,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
-from lincat.core.metrics import wasserstein
 from lincat.inference.answer import Answer, Bands, Caution, Curves
-from lincat.inference.batch_means import FEWEST_BATCHES, BatchMeans
 from lincat.inference.budget import Budget, error_budget
 from lincat.inference.intervals import intervals_of
+from lincat.inference.settling import FEWEST_BATCHES, Settling
 from lincat.inference.validation import Validation
 from lincat.inference.verdict import judge
 from lincat.learners._base import Learner
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.config import EvaluationConfig, config_to_toml
-from lincat.runs.diagnosis import diagnosis_of, widening_of
+from lincat.runs.diagnosis import diagnosis_of, rough_widening, widening_of
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
+from lincat.runs.passes import SETTLED, in_deviations
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
@@ -32,11 +30,10 @@ from lincat.solvers.influence import CAUTIONS
 __all__ = ["answer_of", "curves_of"]
 
 _CONFIDENCE = 0.95
-_FEWEST_BLOCKS = 4  # of time, for error bars
+_FEWEST_BLOCKS = 4  # of time, for intervals
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _WIDER = 0.1  # share by which a given grid may widen
-_SMALLEST_SD = 0.1  # of the pooled one
-_DEPENDENT = 0.5  # correlation of successive parts of a run, from which error bars mislead
+_DEPENDENT = 0.5  # correlation of successive parts of a run, from which it had not settled
 _DIGITS = 7  # of curves, which are there to be drawn
 
 
@@ -158,15 +155,11 @@ def _cautions(
     """Return what may be wrong with the answer, a sentence each."""
     skipped = f"{skipped_rows:,} bad rows were left out (--on-bad-rows skip)."
     learner = model.learner
-    step, coarse = "", ""
-    if isinstance(learner, CategoricalLearner):
-        step = _step(learner, config)
-    else:
-        coarse = _coarse(model, config)
+    step = _step(learner, config) if isinstance(learner, CategoricalLearner) else ""
     found = [
-        Caution("off_grid", _clipped(learner)),
+        Caution("off_grid", _clipped(learner, config)),
         Caution("large_step", step),
-        Caution("coarse_grid", coarse),
+        Caution("coarse_grid", _coarse(model, recorder, config)),
         Caution("never_fired", _never_fired(model)),
         Caution("unsettled", _unsettled(model, recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
@@ -182,47 +175,43 @@ def _interval_cautions(learner: DistributionLearner) -> list[Caution]:
     return [Caution(word, CAUTIONS[word]) for word in learner.ensemble_.cautions]
 
 
-def _bars(recorder: Recorder) -> BatchMeans | None:
-    """The error bars, if the run was long enough for any."""
-    bars = recorder.bars
-    return bars if bars is not None and bars.n_batches >= FEWEST_BATCHES else None
+def _moves(recorder: Recorder) -> Settling | None:
+    """How the estimate moved, if the run was long enough to tell."""
+    moves = recorder.moves
+    return moves if moves is not None and moves.n_batches >= FEWEST_BATCHES else None
 
 
 def _unsettled(model: Model, recorder: Recorder) -> str:
     """How far the estimate is from where it heads, if that is far."""
     if not isinstance(model.learner, CategoricalLearner):
         return ""
-    bars = _bars(recorder)
-    if bars is None or bars.autocorrelation() <= _DEPENDENT:
+    moves = _moves(recorder)
+    if moves is None or moves.autocorrelation() <= _DEPENDENT:
         return ""
     estimate = model.predict_shown(recorder.shown)
-    off = _in_deviations(
-        estimate, ReturnDistribution(estimate.cdf_values + bars.ahead(), estimate.grid)
+    off = in_deviations(
+        estimate, ReturnDistribution(estimate.cdf_values + moves.ahead(), estimate.grid)
     )
+    if off <= SETTLED:
+        return ""
     return (
         f"Learning had not settled: the estimate is about {off:.2g} standard deviations from where "
-        "it heads (W1, of the shown states the most), so its error bars are too narrow; learn from "
-        "more transitions."
+        "it heads (W1, of the shown states the most); learn from more transitions, or in more "
+        "--passes."
     )
 
 
-def _in_deviations(estimate: ReturnDistribution, other: ReturnDistribution) -> float:
-    """The largest distance (W1) of a state, in its standard deviations."""
-    std, mean = other.proper().std(), other.mean()
-    pooled = float(np.sqrt((std**2).mean() + mean.var()))
-    unit = np.maximum(std, max(_SMALLEST_SD * pooled, 1e-6 * estimate.grid.spacing))
-    return float((wasserstein(estimate, other) / unit).max())
-
-
-def _clipped(learner: DistributionLearner) -> str:
+def _clipped(learner: DistributionLearner, config: EvaluationConfig) -> str:
     below, above = learner.clipped_mass_
     if below + above <= _NEGLIGIBLE:
         return ""
     grid = learner.grid_
+    remedy = "without --low and --high the grid is put where the returns are"
+    if config.low is None:
+        remedy = "--low and --high further out, with --intervals in proportion, hold it"
     return (
         f"{below:.2g} of the mass falls below the grid [{grid.low:.4g}, {grid.high:.4g}] and "
-        f"{above:.2g} above it, and is moved to its ends, so means are biased; without --low and "
-        "--high the grid is put where the returns are."
+        f"{above:.2g} above it, and is moved to its ends, so means are biased; {remedy}."
     )
 
 
@@ -238,18 +227,26 @@ def _grid_notes(model: Model) -> list[str]:
     ]
 
 
-def _coarse(model: Model, config: EvaluationConfig) -> str:
-    """A given grid is kept, and judged; of one that was chosen the verdict speaks."""
-    if config.low is None and config.intervals is None:
-        return ""
+def _coarse(model: Model, recorder: Recorder, config: EvaluationConfig) -> str:
+    """A given grid is kept, and judged; of one that was chosen the verdict speaks.
+
+    One that grew until it is too coarse is judged too.
+    """
     learner = model.learner
-    grid, wider = learner.grid_, widening_of(model)
+    stepwise = isinstance(learner, CategoricalLearner)
+    if config.low is None and config.intervals is None and not stepwise:
+        return ""
+    grid = learner.grid_
+    if stepwise:
+        wider = rough_widening(model.predict_shown(recorder.shown), learner.gamma)
+    else:
+        wider = widening_of(model)
     few = 0.0 < grid.intervals * (1.0 - learner.gamma) < 1.0
     if wider <= _WIDER and not few:
         return ""
     return (
         f"The grid [{grid.low:.4g}, {grid.high:.4g}] with {grid.intervals} intervals makes "
-        f"standard deviations {100.0 * wider:.2g} % too large"
+        f"standard deviations {'about ' * stepwise}{100.0 * wider:.2g} % too large"
         + (f", and K (1 − gamma) = {grid.intervals * (1.0 - learner.gamma):.2g} is below 1" * few)
         + "; raise --intervals, or leave the grid to lincat."
     )

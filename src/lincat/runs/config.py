@@ -89,12 +89,13 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # Ends of the grid; where the returns are, if not given.
     low: float | None = None
     high: float | None = None
-    # K; there are K + 1 atoms. By default as many as the returns ask for, or 50 where learning goes
-    # step by step.
+    # K; there are K + 1 atoms. By default as many as the returns ask for.
     intervals: _Positive | None = None
     # A number, or "auto".
     step_size: Annotated[float, msgspec.Meta(gt=0.0)] | StepSizeName = "auto"
     averaging: AveragingName = "tail"
+    # How often a log is read by a learner that goes step by step; by default until it has settled.
+    passes: _Positive | Literal["auto"] = "auto"
     # Transitions per update.
     batch_size: _Positive = 1
     dtype: DtypeName = "float64"

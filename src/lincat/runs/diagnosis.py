@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
+from lincat.core.distribution import ReturnDistribution
 from lincat.inference.moment_errors import moment_errors
 from lincat.inference.verdict import Diagnosis
 from lincat.learners.categorical_lstd import CategoricalLSTD
@@ -12,7 +13,7 @@ from lincat.runs.model import Model
 from lincat.solvers.moments import exact_widening
 from lincat.solvers.whitening import whiten
 
-__all__ = ["diagnosis_of", "widening_of"]
+__all__ = ["diagnosis_of", "rough_widening", "widening_of"]
 
 _STATES = 500  # of the sample that is looked at
 _ROUNDING = 1e-6  # of a mean
@@ -61,6 +62,23 @@ def widening_of(model: Model) -> float:
     if not inside.any():
         return 0.0
     return float(np.median(np.sqrt(1.0 + added[inside] / sd[inside] ** 2) - 1.0))
+
+
+def rough_widening(learned: ReturnDistribution, gamma: float) -> float:
+    """Return the same for what was learned step by step, of which no sums tell.
+
+    Where rewards are spread out, projecting adds spacing²/6 of variance a step, and
+    spacing²/(6 (1 − gamma²)) in all.
+    """
+    if gamma == 1.0:
+        return 0.0
+    variance = learned.proper().variance()
+    added = learned.grid.spacing**2 / (6.0 * (1.0 - gamma**2))
+    # What was learned is wide already; none is left of one that is nothing but widening.
+    some = variance[variance > 0.0]
+    if not len(some):
+        return 0.0
+    return float(np.median(np.sqrt(some / np.maximum(some - added, 0.01 * some)) - 1.0))
 
 
 def _sample(learner: CategoricalLSTD) -> FeatureMatrix:

@@ -12,8 +12,6 @@ from lincat.runs.loop import EvaluationRun
 from lincat.runs.run import Run
 from lincat.runs.sources import open_source
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     source: str | Path | Sequence[str | Path],

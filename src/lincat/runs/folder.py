@@ -36,8 +36,6 @@ from lincat.learners.divergence import DivergenceError
 from lincat.runs.config import EvaluationConfig, config_to_toml, read_config
 from lincat.runs.shown import ShownStates
 
-__all__ = ["MetricsRow", "RunFolder"]
-
 _KEPT_CHECKPOINTS = 2
 _PACKAGES = ("lincat", "numpy", "scipy", "numba", "pyarrow", "gymnasium", "safetensors")
 

@@ -27,6 +27,7 @@ from lincat.runs.beginning import begin_model, pilot_rows
 from lincat.runs.conclude import answer_of
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
+from lincat.runs.passes import SETTLED, moved
 from lincat.runs.plan import whole_steps
 from lincat.runs.prefetch import prefetched
 from lincat.runs.recorder import Recorder
@@ -41,6 +42,7 @@ _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Transitions learned from at a time: so many at first, then this share of those seen so far.
 _FIRST_PIECE = 1024
 _PIECES = 32
+_MOST_PASSES = 10  # over a log, without being asked for
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,9 @@ class _SoFar(msgspec.Struct):
     held: int
     # Steps that were looked at before the first was learned from; a run is stopped after these.
     warmed: int
+    # Passes before this one, and how many transitions each of them had.
+    passes: int
+    in_pass: int
 
 
 class EvaluationRun:
@@ -88,10 +93,14 @@ class EvaluationRun:
         self.config = folder.config
         self.notes: list[str] = []
         self._stop = threading.Event()
+        self.model: Model
+        self.shown: ShownStates
+        self._held = HoldOut(0)
         self._opened = open_source(self.config) if opened is None else opened
         self.seconds = 0.0
         self._n_step = 1
         self._warmed = 0
+        self._passes, self._in_pass = 0, 0
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
@@ -100,41 +109,72 @@ class EvaluationRun:
     def run(self) -> Iterator[Progress]:
         """Learn, write the model and the result; yield after every batch."""
         opened, config = self._opened, self.config
-        done = self._restore()
-        held = self._held
+        restored = self._restore()
+        done, held = restored or 0, self._held
         total = opened.rows
         total = None if total is None else max(total - (held.rows or 0), 0)
         yield Progress("reading", done, total)
-        # Kept: to close it would wait for a stream that is silent.
-        self._source_batches = opened.source.batches(skip=done)
-        batches: Iterable[Steps] = self._source_batches
-        if opened.is_live:  # whose end is the user's to say, in the warm-up too
-            batches = prefetched(batches, stop=self._stop)
-        batches = limited(batches, None if opened.steps is None else opened.steps - done)
-        batches = iter(held.passing(batches))
-        if done == 0:
+        batches = self._batches(done)
+        if restored is None:
             batches = self._warm_up(batches)
             if config.validate is None and held.rows:
                 of = "" if opened.rows is None else f" of {opened.rows:,}"
                 self.notes.append(
                     f"The last {held.rows:,}{of} rows are held out, to check the figures."
                 )
-        if self._n_step > 1:
-            batches = n_step(batches, self._n_step, opened.gamma)
-            if not isinstance(self.model.learner, CategoricalLearner):
-                batches = (whole_steps(batch, self._n_step, opened.gamma) for batch in batches)
-        if config.batch_size > 1:
-            batches = in_multiples(batches, config.batch_size)
         yield Progress("preparing", done, total)
         stop = None if opened.is_live else self._stop
-        with closing(prefetched(map(self.model.transitions, batches), stop=stop)) as reader:
-            for done in self._learn(reader):
-                yield Progress("learning", done, total)
+        while True:
+            made = map(self.model.transitions, self._prepared(batches))
+            with closing(prefetched(made, stop=stop)) as reader:
+                for done in self._learn(reader):
+                    yield Progress("learning", done, total)
+            if not self._another_pass():
+                break
+            self._passes += 1
+            self._in_pass = self.model.done // self._passes
+            total = None if total is None else self.model.done + self._in_pass
+            batches = self._batches(0)
         self.recorder.record(self.seconds, last=True)
         self._keep()
         yield Progress("checking", done, total)
-        self._conclude(None if self._stop.is_set() else held.kept)
+        self._conclude(None if self._stop.is_set() else self._held.kept)
         yield Progress("done", done, total)
+
+    def _batches(self, skip: int) -> Iterator[Steps]:
+        """The steps that may be learned from, after the first so many."""
+        opened = self._opened
+        # Kept: to close it would wait for a stream that is silent.
+        self._source_batches = opened.source.batches(skip=skip)
+        batches: Iterable[Steps] = self._source_batches
+        if opened.is_live:  # whose end is the user's to say, in the warm-up too
+            batches = prefetched(batches, stop=self._stop)
+        batches = limited(batches, None if opened.steps is None else opened.steps - skip)
+        return iter(self._held.passing(batches))
+
+    def _prepared(self, batches: Iterable[Steps]) -> Iterable[Steps]:
+        gamma, size = self._opened.gamma, self.config.batch_size
+        if self._n_step > 1:
+            batches = n_step(batches, self._n_step, gamma)
+            if not isinstance(self.model.learner, CategoricalLearner):
+                batches = (whole_steps(batch, self._n_step, gamma) for batch in batches)
+        return in_multiples(batches, size) if size > 1 else batches
+
+    def _another_pass(self) -> bool:
+        """Whether to read a log once more: as often as asked for, or until learning has settled."""
+        opened, wanted, over = self._opened, self.config.passes, self._passes + 1
+        if not isinstance(self.model.learner, CategoricalLearner) or self._stop.is_set():
+            return False
+        if not opened.is_recorded or opened.is_live:
+            return False
+        if wanted != "auto":
+            again = over < wanted
+        else:
+            distance = moved(self.model, self.shown)
+            again = over < _MOST_PASSES and distance is not None and distance > SETTLED
+        if again:
+            self._held = HoldOut(self._held.rows or 0)
+        return again
 
     def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
         """Learn from all transitions, and keep what must not be lost; yield how far it is."""
@@ -186,16 +226,29 @@ class EvaluationRun:
             validation=validation,
             seconds=self.seconds,
             complete=complete,
-            notes=self.notes,
+            notes=[*self.notes, *self._said_of_passes()],
             cautions=cautions,
         )
         self.folder.write_model(model.files())  # once more, as it knows its errors by now
         self.folder.answer = answer
 
+    def _said_of_passes(self) -> list[str]:
+        if not self._passes:
+            return []
+        distance = moved(self.model, self.shown)
+        far = (
+            ""
+            if distance is None
+            else (
+                f"; the last half of learning is {distance:.2g} standard deviations from all of it"
+            )
+        )
+        return [f"{self._passes + 1} passes over {self._in_pass:,} transitions{far}."]
+
     # ------------------------------------------------------------------- beginning, continuing
 
-    def _restore(self) -> int:
-        """Continue from the newest checkpoint, if there is one; return how far it is."""
+    def _restore(self) -> int | None:
+        """Continue from the newest checkpoint, if there is one; return how far its pass is."""
         checkpoint = self.folder.last_checkpoint()
         opened, validate = self._opened, self.config.validate
         self._held = HoldOut(held_out_rows(validate, opened))
@@ -205,16 +258,17 @@ class EvaluationRun:
             if not decided:
                 decide = partial(held_out_of_stream, gamma=opened.gamma)
                 self._held = HoldOut(decide, first=pilot_rows(self.config))
-            return 0
+            return None
         # The configuration names the same code, and whoever continues a run trusts that.
         self.model = Model.read(checkpoint, trust_code=True)
         self.shown = self.folder.shown
         so_far = msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=_SoFar)
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
         self._warmed = so_far.warmed
+        self._passes, self._in_pass = so_far.passes, so_far.in_pass
         if not decided:
             self._held = HoldOut(so_far.held)
-        done: int = self.model.learner.n_seen_
+        done: int = self.model.done - self._passes * self._in_pass
         self.recorder = Recorder.read(
             checkpoint, self.folder, self.model, self.shown, live=opened.is_live
         )
@@ -271,7 +325,15 @@ class EvaluationRun:
     def _keep(self) -> None:
         """Write a checkpoint."""
         held = self._held.rows or 0
-        so_far = _SoFar(self.seconds, self.notes, self._n_step, held, self._warmed)
+        so_far = _SoFar(
+            seconds=self.seconds,
+            notes=self.notes,
+            n_step=self._n_step,
+            held=held,
+            warmed=self._warmed,
+            passes=self._passes,
+            in_pass=self._in_pass,
+        )
         files = {
             **self.model.files(),
             "progress.json": msgspec.json.encode(so_far),

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse
 
 from lincat._arguments import fail
-from lincat._typing import FloatArray
+from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
@@ -108,6 +109,19 @@ class Model:
         if self.potential is None:
             return distribution
         return distribution.shifted(self.potential.values(observations))
+
+    def mean_features(self, shown: ShownStates) -> FeatureMatrix:
+        """Return features of the shown states, of a group their mean: so are its distributions."""
+        observations, group = shown.observations()
+        with self._alone:
+            phi = self.features.lookup(observations)
+        if phi.ndim == 1:
+            ones = np.ones(len(phi))
+            shape = (len(phi), self.features.n_features_)
+            phi = scipy.sparse.csr_array((ones, (np.arange(len(phi)), phi)), shape=shape)
+        size = np.bincount(group)
+        mean = scipy.sparse.csr_array((1.0 / size[group], (group, np.arange(len(group)))))
+        return mean @ phi
 
     def predict_shown(
         self, shown: ShownStates, *, confidence: float | None = None

@@ -20,8 +20,6 @@ from lincat.features._base import Features
 from lincat.solvers.moments import solve_linear
 from lincat.statistics.totals import Totals
 
-__all__ = ["Potential"]
-
 _KEY = "lincat potential"
 _CHUNK = 8192
 

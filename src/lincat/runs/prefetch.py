@@ -7,9 +7,6 @@ import threading
 from collections.abc import Generator, Iterable
 from typing import Any, TypeVar
 
-__all__ = ["prefetched"]
-
-
 _T = TypeVar("_T")
 _END = object()
 

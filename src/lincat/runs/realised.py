@@ -9,8 +9,6 @@ from lincat.data.steps import Steps
 from lincat.inference.returns_to_go import returns_to_go
 from lincat.runs.model import Model
 
-__all__ = ["realised_returns"]
-
 _FAIR = 0.5  # share of the returns of complete records that must be known
 
 

@@ -1,4 +1,4 @@
-"""What is recorded while a run learns: rows of its curves, and the error bars that come of them."""
+"""What is recorded while a run learns: rows of its curves, and whether it settles."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from lincat._arguments import InvalidInputError
-from lincat._typing import FeatureMatrix
-from lincat.inference.batch_means import BatchMeans
+from lincat.core.grid import Grid
+from lincat.inference.settling import Settling
 from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import Model
@@ -24,7 +23,7 @@ _FIRST_ROW = 1024
 _FIRST_SOLVED = 100_000
 _GROWTH_SOLVED = 1.0
 # A row each time that the number of transitions has grown by this share: 14 for each doubling,
-# enough for a curve and for its error bars.
+# enough for a curve, and to tell whether it still moves.
 _GROWTH = 0.05
 
 
@@ -41,16 +40,18 @@ class Recorder:
         self._folder, self._model, self.shown = folder, model, shown
         self._level = folder.config.level
         self._recorded = -1
-        self.bars: BatchMeans | None = None
+        self.moves: Settling | None = None
+        self._grid: Grid | None = None
         learner = model.learner
         self._solves = not isinstance(learner, CategoricalLearner)
         self._silent = self._solves and not live
         self._next = _after(0, self._solves)
         if not isinstance(learner, CategoricalLearner):
             return
-        # The bars need CDFs that are linear in the parameters, and sums of iterates.
+        # Means of iterates need CDFs that are linear in the parameters, and sums of iterates.
         if learner.linear and learner.averaging != "none":
-            self.bars = BatchMeans(_mean_features(model, shown))
+            self._probe = model.mean_features(shown)
+            self.moves = Settling(self._probe)
 
     @classmethod
     def read(
@@ -70,22 +71,22 @@ class Recorder:
         folder.forget_metrics_after(done)
         recorder._next = _after(done, recorder._solves)
         recorder._recorded = max((row.transitions for row in folder.metrics()), default=-1)
-        file = checkpoint / "bands.safetensors"
-        if recorder.bars is not None and file.exists():
+        file = checkpoint / "settling.safetensors"
+        if recorder.moves is not None and file.exists():
             state: dict[str, Any] = load(file.read_bytes())
             numbers = {key: int(state[key]) for key in ("length", "begin")}
-            recorder.bars = BatchMeans.from_state(
-                _mean_features(model, shown), {**state, **numbers}
-            )
+            recorder.moves = Settling.from_state(recorder._probe, {**state, **numbers})
+            recorder._grid = model.learner.grid_
         return recorder
 
     def files(self) -> dict[str, bytes]:
         """Return what a checkpoint has to hold."""
-        if self.bars is None:
+        if self.moves is None:
             return {}
         from safetensors.numpy import save
 
-        return {"bands.safetensors": save({k: np.asarray(v) for k, v in self.bars.state().items()})}
+        state = {name: np.asarray(value) for name, value in self.moves.state().items()}
+        return {"settling.safetensors": save(state)}
 
     def record(self, seconds: float, *, last: bool = False) -> None:
         """Add a row, if it is time for one."""
@@ -95,8 +96,10 @@ class Recorder:
             return
         self._recorded = done
         self._next = _after(done, self._solves)
-        if isinstance(learner, CategoricalLearner) and self.bars is not None:
-            self.bars.update(learner)
+        if isinstance(learner, CategoricalLearner) and self.moves is not None:
+            if learner.grid_ != self._grid:  # it has grown: batches begin again
+                self._grid, self.moves = learner.grid_, Settling(self._probe)
+            self.moves.update(learner)
         try:
             distribution = self._model.predict_shown(self.shown)
         except (InvalidInputError, ConvergenceError):
@@ -121,16 +124,3 @@ class Recorder:
 def _after(done: int, solves: bool = False) -> int:
     growth, first = (_GROWTH_SOLVED, _FIRST_SOLVED) if solves else (_GROWTH, _FIRST_ROW)
     return max(done + 1, int(done * (1.0 + growth)), first)
-
-
-def _mean_features(model: Model, shown: ShownStates) -> FeatureMatrix:
-    """Features of the shown states; the distribution of a group is that of its mean features."""
-    observations, group = shown.observations()
-    phi = model.features.lookup(observations)
-    if phi.ndim == 1:
-        ones = np.ones(len(phi))
-        shape = (len(phi), model.features.n_features_)
-        phi = scipy.sparse.csr_array((ones, (np.arange(len(phi)), phi)), shape=shape)
-    size = np.bincount(group)
-    mean = scipy.sparse.csr_array((1.0 / size[group], (group, np.arange(len(group)))))
-    return mean @ phi

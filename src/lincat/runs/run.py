@@ -19,8 +19,6 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 
-__all__ = ["Run", "read_run"]
-
 
 class Run:
     """What a run learned; see :func:`evaluate` and :func:`read_run`.

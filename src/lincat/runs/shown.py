@@ -16,8 +16,6 @@ from lincat._arguments import fail
 from lincat._typing import IntArray
 from lincat.data.steps import Steps
 
-__all__ = ["ShownStates", "choose_states", "start_observations"]
-
 _MOST_STARTS = 256
 _FEWEST_STARTS = 2  # after the first: a single gap does not make episodes
 _MOST_CLUSTERED = 4096

@@ -15,8 +15,6 @@ from lincat.runs.config import EvaluationConfig
 from lincat.tables.file_source import FileSource
 from lincat.tables.formats import FORMATS
 
-__all__ = ["Opened", "open_source"]
-
 _DEFAULT_GAMMA = 0.99
 _DEFAULT_STEPS = 200_000  # of what has no end
 

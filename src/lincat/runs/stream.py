@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 from lincat.data.steps import Steps, joined
 
-__all__ = ["HoldOut", "in_multiples", "limited"]
-
 
 class HoldOut:
     """A delay line: passes steps on, but for the last ``rows`` of them.

@@ -31,8 +31,6 @@ from lincat.processes.finite import MarkovRewardProcess, Sampling
 from lincat.processes.problem import Problem
 from lincat.solvers.exact import solve_categorical, solve_value
 
-__all__ = ["SweepRow", "sweep"]
-
 _CHUNK = 65_536  # transitions drawn at once
 
 _AnyLearner: TypeAlias = Learner | BatchLearner

@@ -18,8 +18,6 @@ from lincat.solvers.exact import solve_categorical
 from lincat.solvers.regression import linear_projection
 from lincat.solvers.returns import true_returns
 
-__all__ = ["ApproximationError", "approximation_error"]
-
 
 @dataclass(frozen=True)
 class ApproximationError:

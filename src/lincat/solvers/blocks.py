@@ -12,8 +12,6 @@ import numpy as np
 
 from lincat._typing import FloatArray
 
-__all__ = ["BlockBandedLU", "band_bytes", "band_flops"]
-
 
 def band_flops(blocks: int, size: int, below: int, above: int) -> float:
     """Return about how many floating-point operations the factors cost."""

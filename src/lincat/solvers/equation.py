@@ -23,8 +23,6 @@ from lincat.core.representation import uniform_cdf
 from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
-__all__ = ["BatchEquation", "bellman_stack"]
-
 
 def bellman_stack(reward: FloatArray, discount: FloatArray, grid: Grid) -> scipy.sparse.csr_array:
     """Return B(r_g, δ_g) of all groups, one below the other: a sparse (G * K, K) matrix.

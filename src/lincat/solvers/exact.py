@@ -29,8 +29,6 @@ from lincat.processes.undiscounted import check_ends
 from lincat.solvers.krylov import solve_contraction
 from lincat.solvers.regression import FeatureRegression, state_weights
 
-__all__ = ["solve_categorical", "solve_value"]
-
 
 def solve_value(
     process: MarkovRewardProcess,

@@ -14,8 +14,6 @@ import scipy.linalg
 
 from lincat._typing import FloatArray
 
-__all__ = ["GmresResult", "gmres"]
-
 _RESTART = 80
 _LIMIT = 2000
 # A cycle asks for no more than this: beyond it the residual that GMRES carries along is rounding.

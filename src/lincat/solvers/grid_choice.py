@@ -21,8 +21,6 @@ from lincat.solvers.moments import Moments, solve_moments, widening
 from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
-__all__ = ["GridChoice", "choose_grid"]
-
 _FEWEST = (200, 1000)  # intervals; the more the better for jumps, so more where they cost little
 _MOST = (400, 4000)
 _CHEAP = 20_000  # parameters that cost little

@@ -23,8 +23,6 @@ from lincat._typing import FloatArray
 from lincat.solvers.batch import BatchSolution
 from lincat.statistics.block_statistics import Statistics
 
-__all__ = ["CAUTIONS", "Ensemble", "cosines", "influence"]
-
 _SHORT, _LONG = 20_000, 200_000  # transitions
 _TOO_SHORT = 1_000
 # Correlation of the scores of successive blocks that counts, and times its noise, 1/√blocks.

@@ -9,8 +9,6 @@ from scipy.sparse.linalg import LinearOperator, bicgstab, gmres
 
 from lincat._typing import FloatArray
 
-__all__ = ["ConvergenceError", "solve_contraction"]
-
 # Products with A before the true residual is computed again, and how often that may happen.
 _CYCLE = 60
 _CYCLES = 500

@@ -30,8 +30,6 @@ from lincat.solvers.spectrum import no_single_solution
 from lincat.solvers.whitening import Whitening, whiten
 from lincat.statistics.totals import Totals
 
-__all__ = ["Moments", "exact_widening", "solve_linear", "solve_moments", "widening"]
-
 _SINGULAR = 1e-13  # reciprocal condition number below which a matrix has no inverse to speak of
 
 

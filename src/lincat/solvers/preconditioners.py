@@ -21,8 +21,6 @@ from lincat.solvers.blocks import BlockBandedLU, band_bytes, band_flops
 from lincat.solvers.equation import BatchEquation
 from lincat.solvers.stein import SlowFastSolver, SteinSolver, slow_directions
 
-__all__ = ["METHODS", "Inverse", "build_inverse", "choose_method"]
-
 METHODS = ("dense", "sparse", "banded", "stein", "krylov")
 Inverse = Callable[[FloatArray], FloatArray]
 

@@ -18,8 +18,6 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.representation import uniform_cdf
 from lincat.processes.finite import MarkovRewardProcess
 
-__all__ = ["FeatureRegression", "linear_projection", "state_weights"]
-
 
 def state_weights(process: MarkovRewardProcess, weights: ArrayLike | None) -> FloatArray:
     """Return the weights of the states: the given ones, or the stationary distribution."""

@@ -14,8 +14,6 @@ from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.problem import Problem
 from lincat.solvers.krylov import solve_contraction
 
-__all__ = ["SettledReturns", "settled_returns", "true_returns"]
-
 _FIRST = 64  # intervals
 _MOST = 1 << 14
 _WORK = 1 << 22  # outcomes times intervals

@@ -16,8 +16,6 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigs, splu
 from lincat._arguments import fail
 from lincat._typing import FeatureMatrix, FloatArray
 
-__all__ = ["MeanSpectrum", "mean_spectrum", "no_single_solution"]
-
 _SINGULAR = 1e-11
 _DENSE = 1500  # features up to which all eigenvalues are computed
 

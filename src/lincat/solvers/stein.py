@@ -31,7 +31,6 @@ from lincat.solvers.blocks import BlockBandedLU
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SlowFastSolver", "SteinSolver"]
 
 # Columns whose sums over later columns are taken in one product of matrices.
 _COLUMNS = 32

@@ -16,8 +16,6 @@ import scipy.sparse
 from lincat._arguments import check_array, fail
 from lincat._typing import FeatureMatrix, FloatArray
 
-__all__ = ["NEGLIGIBLE", "Whitening", "whiten"]
-
 #: Eigenvalues of Sigma below this share of the largest are taken for zero.
 NEGLIGIBLE = 1e-10
 # Features up to which all eigenvectors are computed: a minute, and 400 MB.

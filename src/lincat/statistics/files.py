@@ -26,8 +26,6 @@ from lincat.statistics.rows import Rows, joined
 from lincat.statistics.sparse import Entries, SparseSums
 from lincat.statistics.trace import Trace
 
-__all__ = ["load", "packed", "save", "save_bytes", "unpacked"]
-
 _KEY = "lincat statistics"
 _CLASS = Statistics.__name__
 _COLUMNS = ("reward", "discount", "weight", "end")

@@ -8,8 +8,6 @@ from lincat._arguments import fail
 from lincat._typing import FloatArray, IntArray
 from lincat.statistics.reward_nodes import RewardNodes
 
-__all__ = ["Groups", "Shares"]
-
 Shares = list[tuple[tuple[int, float], ...]]  # of each group: which groups get how much of it
 _MOST_DISCOUNTS = 256
 _NONE = -1.0  # where no discount was given

@@ -13,8 +13,6 @@ from lincat._arguments import check_flags, fail
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 from lincat.data.transitions import Transitions
 
-__all__ = ["Rows", "joined", "rows_of"]
-
 
 @dataclass(frozen=True)
 class Rows:

@@ -19,8 +19,6 @@ import scipy.sparse
 
 from lincat._typing import FloatArray, IntArray
 
-__all__ = ["Totals"]
-
 
 @dataclass(frozen=True)
 class Totals:

@@ -15,8 +15,6 @@ import numpy as np
 
 from lincat._typing import BoolArray, FloatArray
 
-__all__ = ["Trace"]
-
 _X = 0x9E3779B97F4A7C15  # odd, with about as many ones as zeros
 _MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # splitmix64
 _WORD = 2**64

@@ -16,8 +16,6 @@ import pyarrow.compute as pc
 from lincat import _text
 from lincat._typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["flags", "integers", "kind_of", "numbers", "shown", "texts", "vectors"]
-
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _INTEGER = r"^[+-]?\d{1,18}$"
 

@@ -11,8 +11,6 @@ import msgspec
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import listed
 
-__all__ = ["Columns", "Found", "find_columns"]
-
 # The first name that a table has is taken. For observations, the names also serve as prefixes:
 # obs stands for a column obs and for columns obs_0, obs_1, ... alike.
 _OBSERVATION = ("observation", "observations", "obs", "state", "s")

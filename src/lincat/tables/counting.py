@@ -8,8 +8,6 @@ import pyarrow as pa
 
 from lincat.tables.readers import STDIN, input_bytes, open_table
 
-__all__ = ["count_rows"]
-
 _BLOCK = 1 << 20
 
 

@@ -16,8 +16,6 @@ from lincat._typing import BoolArray
 from lincat.data.steps import Steps
 from lincat.tables.rows import Rows
 
-__all__ = ["EpisodeRows", "TransitionRows"]
-
 _REMEMBERED = 4096  # episodes that are known again when they come back, in bounded memory
 
 

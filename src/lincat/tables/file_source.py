@@ -28,8 +28,6 @@ from lincat.tables.readers import (
 )
 from lincat.tables.rows import Layout, Rows, check_types, checked_rows, find_layout
 
-__all__ = ["FileSource", "find_files"]
-
 # Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
 # may have large observations.
 _FIRST_ROWS, _FIRST_TYPED_ROWS = 1024, 64

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["FORMATS", "FormatName"]
-
 FormatName = Literal["parquet", "csv", "jsonl", "arrow"]
 FORMATS: dict[str, tuple[str, ...]] = {
     "parquet": (".parquet", ".pq", ".parq"),

@@ -13,8 +13,6 @@ from lincat.tables.columns import Columns, Found, find_columns
 from lincat.tables.readers import STDIN, Chunk, format_of, input_bytes, name_of, open_table, reading
 from lincat.tables.rows import check_types, checked_observations, find_layout
 
-__all__ = ["read_observations"]
-
 
 def read_observations(
     path: str | Path, *, columns: Columns | None = None, format: str | None = None

@@ -93,7 +93,7 @@ class Table(Protocol):
 
 
 def format_of(path: str, given: str | None) -> str:
-    """Return the format of a file: as given, or by its name."""
+    """Return the format of a file: as given, by its name, or (standard input) by how it begins."""
     if given is not None:
         if given not in FORMATS:
             raise fail("format", f"one of {', '.join(FORMATS)}", repr(given))
@@ -101,6 +101,8 @@ def format_of(path: str, given: str | None) -> str:
     for name, endings in FORMATS.items():
         if path.lower().endswith(endings):
             return name
+    if path == STDIN and (begins := _format_of_stream()) is not None:
+        return begins
     known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
     got = "no format" if path == STDIN else "a name that does not tell"
     raise fail(name_of(path), f"a file {known}", got, f"name the format: {', '.join(FORMATS)}")
@@ -139,6 +141,19 @@ def reading(path: str, what: str) -> Iterator[None]:
 
 # Who reads standard input, and has not seen its end: Python cannot exit while such a read waits.
 standard_input: set[Any] = set()
+
+
+def _format_of_stream() -> str | None:
+    """What standard input looks like, without taking anything from it; None if nothing tells."""
+    peek = getattr(getattr(sys.stdin, "buffer", None), "peek", None)
+    if peek is None or sys.stdin.isatty():
+        return None
+    head: bytes = peek(8)[:8]
+    for magic, name in ((b"{", "jsonl"), (b"\xff\xff\xff\xff", "arrow"), (b"PAR1", "parquet")):
+        if head.lstrip().startswith(magic):
+            return name
+    is_text = bool(head) and not any(byte < 32 and byte not in b"\t\r\n" for byte in head)
+    return "csv" if is_text else None
 
 
 def input_bytes(path: str) -> Any:

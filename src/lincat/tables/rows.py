@@ -15,15 +15,6 @@ from lincat.tables.columns import Columns, Found
 from lincat.tables.readers import Chunk
 from lincat.tables.text import bad_row
 
-__all__ = [
-    "Layout",
-    "Rows",
-    "check_types",
-    "checked_observations",
-    "checked_rows",
-    "find_layout",
-]
-
 LayoutKind = Literal["points", "vectors", "integers", "texts", "tuples"]
 
 _NUMERIC = ("float32", "number", "integer", "flag")

@@ -22,8 +22,6 @@ from lincat._arguments import InvalidInputError, fail
 from lincat._typing import IntArray
 from lincat.tables.readers import Chunk, input_bytes, name_of, numbers_without, reading
 
-__all__ = ["CsvTable", "JsonTable", "bad_row"]
-
 _BLOCK = 1 << 20  # bytes read at a time
 _LONGEST_LINE = 1 << 26
 

@@ -22,8 +22,6 @@ from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_theta
 from lincat.processes.finite import MarkovRewardProcess
 
-__all__ = ["ErrorConstants", "error_constants"]
-
 
 @dataclass(frozen=True)
 class ErrorConstants:

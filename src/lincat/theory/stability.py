@@ -31,8 +31,6 @@ from lincat.core.grid import Grid
 from lincat.processes.expected_bellman import ExpectedBellman
 from lincat.processes.finite import MarkovRewardProcess
 
-__all__ = ["max_step_size"]
-
 _DENSE = 250  # unknowns up to which all eigenvalues are computed
 _LARGEST_MOMENT = 5000  # unknowns up to which the second moment is formed
 _BATCHES = 3000  # length of the random product

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from lincat.truth.run import OURS, Row
 
-__all__ = ["Summary", "W1Ratios", "best_rival", "summarise", "w1_ratios"]
-
 _LEAST_W1 = 0.01  # sd; less is as good as this, since the truth is known no better
 _LUCK = 100.0  # independent returns; with fewer, the mean's own standard error is above 0.1 sd
 

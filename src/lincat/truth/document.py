@@ -12,8 +12,6 @@ from lincat.truth.problems import problem_named
 from lincat.truth.run import OURS, Row
 from lincat.truth.settings import BARS, Settings
 
-__all__ = ["as_document"]
-
 _INTRO = f"""# Against known truth
 
 This page was written by `make truth`; do not edit it. Each problem can be simulated, so that the

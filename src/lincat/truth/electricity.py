@@ -28,8 +28,6 @@ from lincat.truth.run import OURS, Cell, Row, keep, row_of
 from lincat.truth.scores import Prediction
 from lincat.truth.simulation import Log, known_returns
 
-__all__ = ["ELECTRICITY", "HeldOut", "read_electricity", "run_electricity"]
-
 ELECTRICITY = "electricity"
 _LAST_YEAR = 2022
 _EVERY = 24 * 7 + 1  # hours from one that is scored to the next: all hours and days take turns

@@ -15,8 +15,6 @@ from lincat._typing import BoolArray, FloatArray
 from lincat.truth.problem import Environment, Layout, Problem
 from lincat.truth.simulation import Moved, Random
 
-__all__ = ["PROBLEMS", "cartpole", "mountain_car", "pendulum", "push"]
-
 _CLUMSY = 0.35  # how often the policy "balance" of lincat pushes the wrong way
 _CARELESS = 0.2  # how often ``push`` does whatever
 

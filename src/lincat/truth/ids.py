@@ -8,8 +8,6 @@ from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat.truth.problem import Layout, Problem
 from lincat.truth.simulation import Moved, Random, Restart
 
-__all__ = ["PROBLEMS"]
-
 _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 

@@ -17,8 +17,6 @@ from lincat._typing import BoolArray, FloatArray
 from lincat.truth.problem import Problem
 from lincat.truth.simulation import Log, Moved, known_returns, simulate, simulate_returns
 
-__all__ = ["Known", "efficient_variance", "known"]
-
 N_STARTS, N_TYPICAL = 2, 6  # probes
 _SEED = 20_240_117
 _VERSION = 3  # of what is kept

@@ -10,8 +10,6 @@ from lincat._typing import BoolArray, FloatArray
 from lincat.truth.problem import Layout, Problem
 from lincat.truth.simulation import Moved, Random
 
-__all__ = ["PERSISTENCE", "PERSISTENT_NOISE", "PROBLEMS"]
-
 PERSISTENCE = 0.95  # of the level from one step to the next; its shocks have variance 1
 PERSISTENT_NOISE = 0.5  # of the reward about the level
 

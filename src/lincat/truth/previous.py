@@ -8,8 +8,6 @@ import msgspec
 
 from lincat.truth.run import Row
 
-__all__ = ["Previous", "previous"]
-
 
 class Previous(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Rows that a release left, and how they were made."""

@@ -13,8 +13,6 @@ import pyarrow.parquet
 from lincat._typing import FloatArray
 from lincat.truth.simulation import Log, Restart, Step, simulate
 
-__all__ = ["Environment", "Layout", "Problem"]
-
 _ROWS_A_WALKER = 500  # records of many walkers must be long enough to say something
 
 

@@ -6,8 +6,6 @@ from lincat._arguments import fail
 from lincat.truth import environments, ids, numbers
 from lincat.truth.problem import Problem
 
-__all__ = ["PROBLEMS", "problem_named"]
-
 PROBLEMS: tuple[Problem, ...] = (*ids.PROBLEMS, *numbers.PROBLEMS, *environments.PROBLEMS)
 
 

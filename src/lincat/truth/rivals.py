@@ -18,8 +18,6 @@ from lincat._typing import FloatArray
 from lincat.truth.scores import Prediction
 from lincat.truth.simulation import Log, known_returns
 
-__all__ = ["RIVALS", "Rival", "boosting", "neighbours", "observed_returns"]
-
 
 class Rival(Protocol):
     """Predicts returns from probes, shape (p, m), by a log."""

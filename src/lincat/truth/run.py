@@ -44,19 +44,6 @@ from lincat.truth.scores import (
 from lincat.truth.settings import BARS, Settings
 from lincat.truth.simulation import Log
 
-__all__ = [
-    "METHODS",
-    "OURS",
-    "Cell",
-    "Row",
-    "cells_of",
-    "keep",
-    "read_rows",
-    "row_of",
-    "run",
-    "run_cell",
-]
-
 OURS = "lincat"
 METHODS = (OURS, *RIVALS)
 

@@ -17,17 +17,6 @@ from lincat._typing import FloatArray
 from lincat.truth.known import Known
 from lincat.truth.settings import BARS, LEVEL
 
-__all__ = [
-    "Errors",
-    "Prediction",
-    "errors_of",
-    "independent_returns",
-    "is_right",
-    "sampling_errors",
-    "unit",
-    "wasserstein_to_samples",
-]
-
 _DRAWS = 60  # of the sampling error
 _MOST_RETURNS = 5_000  # in a draw; errors of more are extrapolated by the square root
 _MOST_ATOMS = 5_000  # of the truth in a draw: its sorted samples at even distances

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-__all__ = ["BARS", "LEVEL", "QUICK_PROBLEMS", "SIZES", "Bars", "Settings"]
-
 SIZES = (2_000, 20_000, 200_000)
 #: Fast ones of three sorts, for the tests and ``--quick``.
 QUICK_PROBLEMS = ("chain", "short episodes", "heteroscedastic")

@@ -15,8 +15,6 @@ import numpy as np
 
 from lincat._typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Log", "Moved", "Restart", "Step", "known_returns", "simulate", "simulate_returns"]
-
 Random: TypeAlias = np.random.Generator
 #: Draws n states in which a record begins, shape (n, m).
 Restart: TypeAlias = Callable[[int, Random], FloatArray]
