@@ -101,6 +101,17 @@ def test_drift_is_half_of_what_the_halves_differ_by():
     assert np.mean(np.array(still) > 0.0) <= 0.25
 
 
+def test_a_half_without_an_end_says_nothing_of_drift():
+    """Without discounting, only episodes that end have a mean."""
+    n = 4000
+    state = np.zeros(n, dtype=np.int64)
+    ends = (np.arange(n) % 10 == 9) & (np.arange(n) < n // 2)
+    reward = np.random.default_rng(0).normal(size=n)
+    model = lincat.CategoricalLSTD(gamma=1.0, n_features=1, grid=lincat.Grid(-60.0, 60.0, 60))
+    model.fit(state, reward, state, terminated=ends)
+    assert budget(model)["drift"].size is None
+
+
 def test_rarely_seen_states_are_named():
     rng = np.random.default_rng(1)
     states = np.where(rng.random(20_001) < 0.002, 1, 0)

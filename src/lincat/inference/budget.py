@@ -23,11 +23,13 @@ import msgspec
 import numpy as np
 from scipy.sparse import issparse
 
+from lincat._arguments import InvalidInputError
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.inference.validation import Validation
 from lincat.learners.categorical_lstd import CategoricalLSTD
+from lincat.solvers.krylov import ConvergenceError
 from lincat.solvers.moments import solve_moments
 from lincat.solvers.whitening import whiten
 
@@ -217,7 +219,10 @@ def _on_grids(
     """CVaR and standard deviation of the shown states on K/2, K and 2K intervals."""
     grid = learner.grid_
     sizes = (max(grid.intervals // 2, 1), 2 * grid.intervals)
-    halved, doubled = (learner.solve(grid=Grid(grid.low, grid.high, K)) for K in sizes)
+    try:
+        halved, doubled = (learner.solve(grid=Grid(grid.low, grid.high, K)) for K in sizes)
+    except (InvalidInputError, ConvergenceError):
+        return _part("grid", None, "no solution on another number of intervals"), None, ()
     dists = [predict(one).proper() for one in (halved, learner, doubled)]
     sd = _deviations(dists[1].mean(), dists[1].variance())
     cvar, order, seen = extrapolate(*(dist.cvar(level) for dist in dists))
@@ -276,7 +281,10 @@ def _drift(
             part = abs(Phi @ null).max(axis=1)
             part = np.asarray(part.todense() if issparse(part) else part)
             known &= part.ravel() <= _UNSEEN
-        means.append(solve_moments(totals, learner.gamma, ridge=learner.ridge).mean(Phi))
+        try:
+            means.append(solve_moments(totals, learner.gamma, ridge=learner.ridge).mean(Phi))
+        except (InvalidInputError, ConvergenceError):  # no end of an episode in it, say
+            return _part("drift", None, "half of the record alone has no solution")
     if not known.any():
         return _part("drift", None, "no state was seen in both halves of the record")
     squared = np.mean(((means[0] - means[1]) / sd)[known] ** 2)
