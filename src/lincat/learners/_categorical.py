@@ -52,8 +52,6 @@ class CategoricalLearner(Learner):
     #: What was seen, summed by blocks of time, if ``statistics`` is True.
     statistics_: Statistics | None = None
     _solved_: CategoricalLSTD | None = None
-    #: Where to begin, if that was said.
-    _start: tuple[Grid, FloatArray, int] | None = None
     #: What is seen of an automatic grid, which grows where mass leaves it.
     _watch_: GridWatch | None = None
     #: Transitions before the grid was as it is.
