@@ -7,7 +7,7 @@ import pytest
 import lincat
 from lincat.coverage.__main__ import main
 from lincat.coverage.cases import CASES, case_named, fixed_point
-from lincat.coverage.document import as_document, misses
+from lincat.coverage.document import as_document, bar_rows, misses
 from lincat.coverage.run import FIGURES, Cell, Counted, Row, cells_of, read_rows, run_cell
 from lincat.coverage.settings import Settings
 
@@ -64,6 +64,14 @@ def test_what_misses_a_bar_is_named():
     assert misses(near, noise=0.0) == ["mean"]
     text = as_document([row], Settings(("paper",), ("walk",), (20_000,), 400))
     assert "**80.0%, 1.00**" in text
+    assert {line["figure"]: line["bar"] for line in bar_rows([row])} == {
+        "mean": "not met",
+        "5 % CVaR": "not met",
+        "whole CDF": "met",
+        "cost, times the answer alone: 1.00": "met",
+    }
+    assert [line["bar"] for line in bar_rows([near])] == ["not met, by noise", "met"]
+    assert bar_rows([msgspec.structs.replace(row, rows=5000)]) == []
     assert "99.0% |" in text
     early = as_document([msgspec.structs.replace(row, rows=5000)], Settings(sizes=(5000,)))
     assert "**" not in early

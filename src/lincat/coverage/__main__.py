@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lincat._files import write_atomically
 from lincat.coverage.cases import CASES
-from lincat.coverage.document import as_document, misses
+from lincat.coverage.document import as_document, bar_rows, misses
 from lincat.coverage.run import cells_of, missing_from, read_rows, run
 from lincat.coverage.settings import KINDS, SIZES, Settings
 
@@ -42,11 +42,14 @@ def main(argv: list[str] | None = None) -> None:
         words = f" MISSED: {', '.join(missed)}" if missed else ""
         place = f"{done}/{missing} {row.case}, {row.kind}, {row.rows:,} rows"
         print(f"{place}: {found};{words}", file=sys.stderr, flush=True)
-    text = as_document(read_rows(cells, options.out), settings)
+    rows = read_rows(cells, options.out)
+    text = as_document(rows, settings)
     if options.write is None:
         print(text)
     else:
         write_atomically(options.write, text)
+        for line in bar_rows(rows):
+            print(f"{line['bar']}: {'; '.join(str(x) for x in list(line.values())[:-1] if x)}")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ function showEnds(found, value, text) {
   if (!found || !(found[0] < found[1])) return "";
   const [low, high] = found, margin = text((high - low) / 2);
   if (text !== showShare && Math.abs(low + high - 2 * value) <= 0.05 * (high - low)) return /[1-9]/.test(margin) ? `±\u00a0${margin}` : "";
-  return text(low) === text(high) ? "" : `${text(low)} – ${text(high)}`;
+  return text(low) === text(high) ? "" : `${text(low).replace(/\u00a0%$/, "")}\u200a–\u200a${text(high)}`;
 }
 
 function columns() {

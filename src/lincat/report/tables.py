@@ -157,7 +157,9 @@ def between(row: Row, key: str) -> str:
     if not isinstance(value, float) or not isinstance(low, float) or not isinstance(high, float):
         return ""
     width = high - low
-    places = min(max(0, 2 - math.ceil(math.log10(width))), 12) if width > 0.0 else 0
+    if width <= 0.0:
+        return ""
+    places = min(max(0, 2 - math.ceil(math.log10(width))), 12)
     if abs(low + high - 2.0 * value) <= 0.05 * width:
         return f"± {width / 2.0:.{places}f}"
     return f"{low:.{places}f} – {high:.{places}f}"

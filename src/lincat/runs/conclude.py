@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Answer, Bands, Caution, Curves
+from lincat.inference.budget import Budget, error_budget
 from lincat.inference.intervals import intervals_of
 from lincat.inference.settling import FEWEST_BATCHES, Settling
 from lincat.inference.validation import Validation
@@ -21,10 +23,9 @@ from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.passes import SETTLED, in_deviations
 from lincat.runs.recorder import Recorder
+from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.influence import CAUTIONS
-
-__all__ = ["answer_of", "curves_of"]
 
 _CONFIDENCE = 0.95
 _FEWEST_BLOCKS = 4  # of time, for intervals
@@ -75,11 +76,29 @@ def answer_of(
         threshold=config.below,
         curves=curves_of(folder.metrics(), shown.names, config.level),
         validation=validation,
+        budget=_budget(model, shown, config.level, validation),
         verdict=judge(diagnosis_of(model), validation),
         notes=(*notes, *_grid_notes(model)),
         warnings=(*cautions, *_cautions(model, recorder, config, source.skipped_rows)),
         config=config_to_toml(config),
         versions=folder.versions,
+    )
+
+
+def _budget(
+    model: Model, shown: ShownStates, level: float, validation: Validation | None
+) -> Budget | None:
+    """Where the error comes from, if the learner knows its own."""
+    learner = model.learner
+    if not isinstance(learner, CategoricalLSTD) or _no_intervals(learner):
+        return None
+    return error_budget(
+        learner,
+        tuple(shown.names),
+        lambda other: replace(model, learner=other).predict_shown(shown),
+        level=level,
+        validation=validation,
+        widening=widening_of(model),
     )
 
 
@@ -140,6 +159,8 @@ def _cautions(
         Caution("large_step", step),
         Caution("coarse_grid", _coarse(model, recorder, config)),
         Caution("never_fired", _never_fired(model)),
+        Caution("unreached", _unreached(model)),
+        Caution("no_contraction", _no_contraction(learner)),
         Caution("unsettled", _unsettled(model, recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
         *_interval_cautions(learner),
@@ -254,3 +275,27 @@ def _never_fired(model: Model) -> str:
     if features.table:
         what = "states were never left (those that end an episode never are)"
     return f"{idle} of {known} {what}: what is said of them is a first guess."
+
+
+def _unreached(model: Model) -> str:
+    """Features that others explain on all rows; of a table, `_never_fired` names the rows."""
+    learner = model.learner
+    if model.features.table or not isinstance(learner, CategoricalLSTD) or learner.ridge > 0.0:
+        return ""
+    report = learner.rank_report(learner.sampled_features()[:0])
+    if report.rank == int(learner.touched_rows().sum()):
+        return ""
+    return f"{report.reach} Intervals of states with a part there hold everything."
+
+
+def _no_contraction(learner: DistributionLearner) -> str:
+    if not isinstance(learner, CategoricalLSTD):
+        return ""
+    spectrum = learner.solution_.spectrum
+    if spectrum.is_contraction:
+        return ""
+    return (
+        "The Bellman equation of the data is no contraction (spectral radius "
+        f"{spectrum.radius:.4g}): steps lead to where hardly any begin, so that figures may be far "
+        "off; learn from whole episodes of the policy itself, or use fewer features."
+    )
