@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint browser bench reproduce truth coverage docs freeze clean help
+.PHONY: demo test lint browser bench reproduce truth coverage tuning docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -45,6 +45,9 @@ truth: $(READY) ## problems of known truth, with nothing given but gamma, and do
 coverage: $(READY) ## how often intervals hold, and docs/coverage.md from it; ARGS='--runs 100' for fewer logs
 	$(BIN)/python -m lincat.coverage --write docs/coverage.md $(ARGS)
 	$(BIN)/python -m lincat.coverage.differences --write docs/differences.md
+
+tuning: $(READY) ## the automatic step size beside the best constant one, and its table in docs/learners.md
+	$(BIN)/python -m lincat.tuning --write docs/learners.md $(ARGS)
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

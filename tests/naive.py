@@ -331,29 +331,46 @@ def learner_change(Theta, phi, reward, phi_next, discount, grid, rule):
     return -np.outer(phi, rule_direction(Theta, phi, phi_next, discount, table, K, rule))
 
 
-def step_sizes(step_size, squared_norms, batch, *, curvature, slowness, d):
+def step_sizes(
+    step_size, squared_norms, discounts, batch, *, curvature, slowness, d, start=0.75, before=0
+):
     """alpha of every update: ("constant", a), ("decay", a, power), or ("auto",)."""
     updates = -(-len(squared_norms) // batch)
     if step_size[0] == "constant":
         return [step_size[1]] * updates
     if step_size[0] == "decay":
         return [step_size[1] / t ** step_size[2] for t in range(1, updates + 1)]
-    tau = (1000 + 10 * d) * slowness
-    return [
-        (1 + u / tau) ** -0.6 / (4.0 * max(squared_norms[: (u + 1) * batch]) * curvature)
-        for u in range(updates)
-    ]
+    alphas, R, ended = [], 0.0, 0.0
+    for t in range(updates):
+        part = slice(t * batch, (t + 1) * batch)
+        R = max(R, *squared_norms[part])
+        pairs = zip(squared_norms[part], discounts[part], strict=True)
+        ended += np.mean([norm * (1 - discount) for norm, discount in pairs])
+        rate = ended / (t + 1)
+        tau = (100 + 3 * d * R / rate) * slowness if rate else math.inf
+        alphas.append(start / (R * curvature) * (1 + (before + t) / tau) ** -0.75)
+    return alphas
 
 
-def learner_iterates(Theta, data, grid, rule, *, step_size=("auto",), batch=1, factor=1.0):
+def learner_iterates(
+    Theta, data, grid, rule, *, step_size=("auto",), batch=1, factor=1.0, start=0.75
+):
     """Theta after every update, from the list of (phi, reward, phi_next, discount, weight)."""
     K = 1 if grid is None else grid.intervals
     C = C_matrix(K)
     curvature = {"pmf": np.linalg.norm(C @ C.T, 2), "softmax": 0.5}.get(rule, 1.0) * factor
     norms = [weight * phi @ phi for phi, _, _, _, weight in data]
-    slowness = K + 1 if rule == "softmax" else 1
+    discounts = [discount for _, _, _, discount, _ in data]
+    slowness = {"pmf": np.linalg.norm(C @ C.T, 2) / (np.trace(C @ C.T) / K), "softmax": K + 1}
     alphas = step_sizes(
-        step_size, norms, batch, curvature=curvature, slowness=slowness, d=len(Theta)
+        step_size,
+        norms,
+        discounts,
+        batch,
+        curvature=curvature,
+        slowness=slowness.get(rule, 1.0),
+        d=len(Theta),
+        start=start,
     )
     Theta, iterates = Theta.copy(), []
     for u, alpha in enumerate(alphas):

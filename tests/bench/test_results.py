@@ -2,7 +2,7 @@ import json
 
 import msgspec
 
-from lincat.bench.page import bars_table, page, table
+from lincat.bench.page import bars_table, page, table, updated
 from lincat.bench.results import Bar, Result, worst
 
 ROWS = [{"case": "a", "C": 2.0}, {"case": "b", "C": 0.5, "JAX": 1234.5}]
@@ -51,3 +51,19 @@ def test_the_page_has_every_bar_every_section_and_its_command():
     assert "not measured" in text
     assert "## Title" in text
     assert "A note." in text
+
+
+def test_sections_of_a_page_are_replaced_and_others_stay():
+    kept, old = Bar("kept", 1.0, ">=", 0.5, "a b"), Bar("old", 1.0, "<=", 2.0)
+    results = [Result("First", ROWS, [kept], ["A note."]), Result("Second", ROWS, [old])]
+    text = page(results, {"cores": "2"}, "lincat bench")
+    new = Result("Second", [{"case": "c", "x": 7.0}], [Bar("old", 3.0, "<=", 2.0)], ["New."])
+    changed = updated(text, [new], "Made by hand.")
+    assert changed.count("## ") == text.count("## ") == 3
+    assert bars_table([kept, *new.bars]) in changed
+    assert changed.index("A note.") < changed.index("## Second") < changed.index("New.")
+    assert changed.endswith("New.\n\nMade by hand.\n")
+    assert changed.startswith(text[: text.index("## Bars")])
+    third = updated(changed, [Result("Third", ROWS)], "Likewise.")
+    assert third.startswith(changed[: changed.index("## Bars")])
+    assert third.endswith(f"## Third\n\n{table(ROWS)}\n\nLikewise.\n")

@@ -16,14 +16,24 @@ def test_squared_norms_are_sums_of_squares(dtype):
 
 @given(
     st.lists(st.just(0.0) | st.floats(1e-6, 1e6), min_size=1, max_size=20),
+    st.just(0.0) | st.floats(1e-6, 1e6),
     st.floats(1e-3, 1e3),
     st.integers(0, 10**9),
+    st.integers(0, 10**6),
+    st.floats(0.0, 1.0),
+    st.floats(0.0, 1e6),
     st.floats(1.0, 1e6),
 )
-def test_automatic_steps_are_the_formula(largest, curvature, done, tau):
+def test_automatic_steps_are_the_formula(
+    largest, ended, curvature, done, before, start, floor, span
+):
     largest = np.array(largest)
     out = np.full(len(largest), np.nan)
-    kernels.step_sizes.auto_steps(out, largest, curvature, done, tau)
-    for i, R in enumerate(largest):
-        expected = (1 + (done + i) / tau) ** -0.6 / (4 * R * curvature) if R > 0 else 0.0
-        assert out[i] == pytest.approx(expected, rel=1e-14)
+    args = (np.full(len(largest), ended), curvature, done, before, start, floor, span)
+    kernels.step_sizes.auto_steps(out, largest, *args)
+    for t, (step, R) in enumerate(zip(out, largest, strict=True), start=done):
+        expected = 0.0
+        if R > 0.0:
+            tau = floor + span * R * (t + 1) / ended if ended > 0.0 else np.inf
+            expected = start * (1.0 + (before + t) / tau) ** -0.75 / (R * curvature)
+        assert step == pytest.approx(expected, rel=1e-13)

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
 
 import lincat
 from tests import naive
@@ -371,3 +372,16 @@ def test_sparse_features_give_the_same_as_dense_ones():
     assert scipy.sparse.issparse(a.sampled_features())
     assert a.grid_.low == pytest.approx(b.grid_.low)
     np.testing.assert_allclose(a.Theta_, b.Theta_, atol=1e-8)
+
+
+def test_threads_do_not_change_a_bit_of_the_answer():
+    rng = np.random.default_rng(3)
+    phi = rng.random((3_000, 90))
+    t = lincat.Transitions(phi[:-1], rng.integers(0, 5, 2_999), phi[1:])
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(fitted(t, intervals=30))
+            found[-1].predict(phi[:1], confidence=0.9)
+    assert np.array_equal(found[0].Theta_, found[1].Theta_)
+    assert np.array_equal(found[0].ensemble_.Psi, found[1].ensemble_.Psi)

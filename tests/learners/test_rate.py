@@ -25,19 +25,24 @@ def slope(sizes, errors):
 
 # The default step size, "auto", and the default average, the anytime tail; 128 = 2^7 is more than
 # two decades, and at powers of two the tail is always the same share of the run. T begins where
-# the start is forgotten, which takes longer where there are more features.
-@pytest.mark.parametrize("kind", ["generative", "markov"])
+# the start is forgotten, which takes longer where there are more features; and where the bias that
+# steps leave along a walk, which falls like T^(-3/4), is below the error.
 @pytest.mark.parametrize(
-    ("name", "first"),
+    ("name", "kind", "first"),
     [
-        ("paper", 1024),
-        ("paper_unit_norm", 1024),
-        ("uniform_coin", 1024),
-        ("random_walk", 1024),
-        ("boyan_chain", 2048),
+        ("paper", "generative", 1024),
+        ("paper", "markov", 4096),
+        ("paper_unit_norm", "generative", 1024),
+        ("paper_unit_norm", "markov", 4096),
+        ("uniform_coin", "generative", 1024),
+        ("uniform_coin", "markov", 1024),
+        ("random_walk", "generative", 1024),
+        ("random_walk", "markov", 1024),
+        ("boyan_chain", "generative", 2048),
+        ("boyan_chain", "markov", 2048),
     ],
 )
-def test_rate_on_the_catalog_without_tuning(name, first, kind):
+def test_rate_on_the_catalog_without_tuning(name, kind, first):
     problem = without_unvisited(lincat.catalog.build(name))
     sizes = first * 2 ** np.arange(8)
     states = problem.process.n_states if problem.is_tabular else None

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lincat
-from lincat.learners.schedules import auto_steps, schedule_from, stable_step
+from lincat.learners.schedules import Seen, next_steps, schedule_from, stable_step
 from tests import naive
 from tests.learners import cases
 from tests.strategies import finite_floats
@@ -58,20 +58,70 @@ def test_bad_decays_are_named(initial, power, message):
         lincat.PolynomialDecay(initial, power)
 
 
-def test_automatic_steps_are_a_quarter_of_the_stable_one_and_decay():
-    norms = np.array([1.0, 2.0, 2.0])
-    got = auto_steps(norms, 3.0, 500, 1000.0)
-    expected = [
-        0.25 * stable_step(R, 3.0) * (1 + t / 1000) ** -0.6
-        for R, t in zip(norms, (500, 501, 502), strict=True)
-    ]
-    np.testing.assert_allclose(got, expected, rtol=1e-14)
+def automatic(norms, discounts, *, batch=1, pieces=1, near=False, before=0):
+    """Steps of "auto" for a stream that is cut into pieces, and what is remembered of it."""
+    seen, steps, done = Seen(near=near), [], 0
+    for part in np.array_split(np.arange(len(norms)), pieces):
+        options = {"batch_size": batch, "n_features": 3, "curvature": 0.5, "slowness": 2.0}
+        options["before"] = before
+        found = next_steps("auto", seen, norms[part], discounts[part], done=done, **options)
+        steps.append(found.step)
+        seen, done = found.seen, done - (-len(part) // batch)
+    return np.concatenate(steps), seen
+
+
+@given(st.integers(1, 5), st.booleans(), st.integers(0, 500), st.data())
+@settings(max_examples=30, deadline=None)
+def test_automatic_steps_are_their_formula(batch, near, before, data):
+    n = batch * data.draw(st.integers(1, 40))
+    rng = np.random.default_rng(data.draw(st.integers(0, 100)))
+    norms, discounts = 1.0 + rng.random(n), rng.random(n)
+    got, seen = automatic(norms, discounts, batch=batch, near=near, before=before)
+    rule = {
+        "curvature": 0.5,
+        "slowness": 2.0,
+        "d": 3,
+        "start": 0.375 if near else 0.75,
+        "before": before,
+    }
+    expected = naive.step_sizes(("auto",), norms, discounts, batch, **rule)
+    np.testing.assert_allclose(got, np.repeat(expected, batch) / batch, rtol=1e-12)
+    assert got.max() * batch <= stable_step(norms.min(), 0.5)  # what is shown to be stable
+    assert seen.largest == norms.max()
+    assert seen.ended == pytest.approx((norms * (1 - discounts)).sum() / batch)
+
+
+def test_automatic_steps_do_not_depend_on_where_a_chunk_begins():
+    rng = np.random.default_rng(0)
+    norms, discounts = rng.random(300), rng.random(300)
+    for batch in (1, 5):
+        whole, seen = automatic(norms, discounts, batch=batch)
+        cut, seen_in_pieces = automatic(norms, discounts, batch=batch, pieces=12)
+        np.testing.assert_array_equal(cut, whole)
+        assert seen_in_pieces == seen
 
 
 def test_automatic_steps_are_zero_while_no_feature_was_seen():
-    steps = auto_steps(np.array([0.0, 1.0]), 1.0, 0, 1000.0)
+    steps, _ = automatic(np.array([0.0, 1.0, 1.0]), np.full(3, 0.5))
     assert steps[0] == 0.0
-    assert steps[1] == pytest.approx(0.25 * 1.001**-0.6, rel=1e-14)
+    assert 0.0 < steps[2] < steps[1] < 1.5
+
+
+def test_automatic_steps_wait_for_a_first_end_where_nothing_is_discounted():
+    steps, _ = automatic(np.ones(20), np.repeat([1.0, 0.0], 10))
+    np.testing.assert_array_equal(steps[:10], 1.5)
+    assert (np.diff(steps[9:]) < 0.0).all()
+
+
+def test_a_start_near_the_goal_takes_half_the_steps_also_after_a_file(tmp_path):
+    t = cases.stream("dense", 200)
+    data = cases.tuples(t)
+    start = np.random.default_rng(0).normal(size=cases.initial("ctd", data).shape)
+    expected = naive.learner_iterates(start, data, cases.GRID, "ctd", start=0.375)[-1]
+    model = cases.make("ctd", averaging="none").start_at(cases.GRID, start).partial_fit(t[:120])
+    model.save(tmp_path / "half")
+    after = lincat.load(tmp_path / "half").partial_fit(t[120:])
+    np.testing.assert_allclose(after.Theta_, expected, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -72,6 +72,24 @@ def test_features_that_never_fire_are_counted(tmp_path):
     assert about(result_with(tmp_path / "a", str(file), **options), "1 of 2 features never fire")
 
 
+def test_features_that_others_explain_are_named_with_a_remedy(tmp_path):
+    file = tmp_path / "log.csv"
+    rows = "".join(f"{t % 2},{2 * (t % 2)},{1 - t % 2},{2 - 2 * (t % 2)},1\n" for t in range(600))
+    file.write_text("obs_0,obs_1,next_obs_0,next_obs_1,reward\n" + rows)
+    options = {"gamma": 0.5, "features": "identity", "steps": None}
+    (text,) = about(result_with(tmp_path / "a", str(file), **options), "directions")
+    assert text.startswith("The data reach 1 of 2 directions of the features; nothing is known")
+    assert "features 0 and 1: use fewer features" in text
+
+
+def test_an_equation_that_does_not_contract_is_named(tmp_path):
+    file = tmp_path / "log.csv"  # Tsitsiklis and Van Roy: the value doubles on the way
+    file.write_text("obs_0,next_obs_0,reward\n" + "1.0,2.0,1\n" * 300 + "1.0,2.0,0\n" * 300)
+    options = {"gamma": 0.9, "features": "identity", "steps": None, "low": -9.0, "high": 9.0}
+    (text,) = about(result_with(tmp_path / "a", str(file), **options), "no contraction")
+    assert "spectral radius 1.8" in text
+
+
 def test_rows_left_out_are_counted(tmp_path):
     file = tmp_path / "log.csv"
     text = "".join(f"{t % 3},{'oops' if t % 100 == 7 else 1}\n" for t in range(2000))

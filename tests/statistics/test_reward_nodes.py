@@ -111,8 +111,8 @@ def test_a_discounted_sum_hardly_changes(name, n, bar):
 
 def test_more_values_than_can_be_kept_are_split_again_without_loss():
     rng = np.random.default_rng(3)
-    few, many = rng.integers(0, 20, 9_000) * 1.0, rng.normal(size=9_000)
-    zero = np.zeros(9_000, dtype=int)
+    few, many = rng.integers(0, 20, 40_000) * 1.0, rng.normal(size=40_000)
+    zero = np.zeros(40_000, dtype=int)
     statistics = lincat.Statistics(1)
     statistics.update(lincat.Transitions(zero, few, zero))
     assert statistics.exact_rewards
@@ -163,9 +163,10 @@ def test_rewards_that_differ_in_their_last_digits_are_no_trouble():
     assert totals.phi_sum[:, 0] @ totals.reward == pytest.approx(rewards.sum(), rel=1e-12)
 
 
-def test_rewards_beyond_all_bounds_are_refused_in_one_line():
+@pytest.mark.parametrize("n", [9_000, 40_000])  # nodes are chosen with it, and before it comes
+def test_rewards_beyond_all_bounds_are_refused_in_one_line(n):
     rng = np.random.default_rng(5)
-    zero = np.zeros(9_000, dtype=int)
-    statistics = lincat.Statistics(1).update(lincat.Transitions(zero, rng.normal(size=9_000), zero))
+    zero = np.zeros(n, dtype=int)
+    statistics = lincat.Statistics(1).update(lincat.Transitions(zero, rng.normal(size=n), zero))
     with pytest.raises(lincat.InvalidInputError, match="reward: expected rewards that 512 nodes"):
         statistics.update(lincat.Transitions(zero[:1], [1e300], zero[:1])).totals()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,11 +17,10 @@ from lincat.bench.cases import GAMMA, Case, draw
 from lincat.bench.memory import resident
 from lincat.bench.results import Result, worst
 from lincat.bench.settings import Settings
+from lincat.learners.registry import LearnerName
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.loop import EvaluationRun
-
-__all__ = ["section"]
 
 _WIDTH, _K = 16, 50  # 16 numbers and the intercept: 17 features
 _WARM_UP = 0.2  # of the log, before memory is looked at
@@ -36,19 +36,19 @@ def section(settings: Settings, progress: Callable[[str], None]) -> Result:
         for form in ("episode rows", "transition rows"):
             progress(f"{form}: writing {rows:,}")
             log = Path(place) / "log.parquet"
-            _write(log, rows, form, settings.seed)
+            write_log(log, rows, form, settings.seed)
             progress(f"{form}: learning")
             kernel.time()
-            whole, rate, growth = _learn(log, Path(place) / form)
+            done = learn(log, Path(place) / form)
             kernel.time()
             table.append(
                 {
                     "case": form,
                     "GB": log.stat().st_size / 1e9,
-                    "million a second": rate / 1e6,
-                    "of the kernel": rate / kernel.rate,
-                    "of the kernel, start and end included": rows / whole / kernel.rate,
-                    "growth, MB": growth,
+                    "million a second": done.rate / 1e6,
+                    "of the kernel": done.rate / kernel.rate,
+                    "of the kernel, start and end included": rows / done.seconds / kernel.rate,
+                    "growth, MB": done.growth,
                 }
             )
             log.unlink()
@@ -91,7 +91,8 @@ class _Kernel:
         return self._count / median(self._seconds)
 
 
-def _write(path: Path, rows: int, form: str, seed: int) -> None:
+def write_log(path: Path, rows: int, form: str, seed: int) -> None:
+    """Write a walk of 16 numbers, with rewards that are hardly ever the same."""
     import pyarrow
     import pyarrow.parquet
 
@@ -114,10 +115,25 @@ def _write(path: Path, rows: int, form: str, seed: int) -> None:
     writer.close()
 
 
-def _learn(log: Path, folder: Path) -> tuple[float, float, float]:
-    """Return the seconds of the whole run, transitions a second, and growth of memory in MB."""
+@dataclass(frozen=True)
+class Learned:
+    """What a run took: seconds in all, transitions a second of its loop, growth of memory in MB."""
+
+    seconds: float
+    rate: float
+    growth: float
+
+
+def learn(log: Path, folder: Path, learner: LearnerName = "auto") -> Learned:
+    """Let ``lincat evaluate`` learn from a log that :func:`write_log` wrote, on a given grid."""
     config = EvaluationConfig(
-        source=[str(log)], gamma=GAMMA, features="scaling", intervals=_K, low=-11.0, high=14.0
+        source=[str(log)],
+        gamma=GAMMA,
+        learner=learner,
+        features="scaling",
+        intervals=_K,
+        low=-11.0,
+        high=14.0,
     )
     start = time.perf_counter()
     run = EvaluationRun(RunFolder.create(folder, config))
@@ -127,4 +143,5 @@ def _learn(log: Path, folder: Path) -> tuple[float, float, float]:
             now = resident()
             before = before or now
             most = max(most, now)
-    return time.perf_counter() - start, state.transitions / run.seconds, most - before
+    seconds = time.perf_counter() - start
+    return Learned(seconds, state.transitions / run.seconds, most - before)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from lincat.bench.results import Bar, Result
-
-__all__ = ["bars_table", "page", "table"]
 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
@@ -29,18 +28,20 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
 
 def bars_table(bars: Sequence[Bar]) -> str:
     """Return all bars with what was measured."""
-    return table(
-        [
-            {
-                "bar": bar.what,
-                "measured": "" if bar.measured is None else _show(bar.measured),
-                "should be": f"{bar.relation} {bar.limit:g}",
-                "holds": bar.verdict,
-                "worst case": bar.where,
-            }
-            for bar in bars
-        ]
-    )
+    return table(_bar_rows(bars))
+
+
+def _bar_rows(bars: Sequence[Bar]) -> list[dict[str, Any]]:
+    return [
+        {
+            "bar": bar.what,
+            "measured": "" if bar.measured is None else _show(bar.measured),
+            "should be": f"{bar.relation} {bar.limit:g}",
+            "holds": bar.verdict,
+            "worst case": bar.where,
+        }
+        for bar in bars
+    ]
 
 
 def page(results: Sequence[Result], machine: dict[str, str], command: str) -> str:
@@ -56,10 +57,33 @@ def page(results: Sequence[Result], machine: dict[str, str], command: str) -> st
         "## Bars",
         bars_table(bars),
     ]
-    for result in results:
-        parts += [f"## {result.title}", table(result.rows)] if result.rows else []
-        parts += result.notes
+    parts += [_section(result) for result in results if result.rows or result.notes]
     return "\n\n".join(parts) + "\n"
+
+
+def updated(text: str, results: Sequence[Result], made: str) -> str:
+    """Return a page with these sections, and their bars, in place of those it has, or behind them.
+
+    ``made`` says, below each of them, how they came about.
+    """
+    head, bars, *others = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    new = [bar for result in results for bar in result.bars]
+    names = {bar.what for bar in new}
+    lines = [_cells(line) for line in bars.splitlines() if line.startswith("|")]
+    columns, kept = lines[0], [cells for cells in lines[2:] if cells[0] not in names]
+    rows = [dict(zip(columns, cells, strict=True)) for cells in kept] + _bar_rows(new)
+    sections = {part.splitlines()[0].removeprefix("## "): part.rstrip() for part in others}
+    sections |= {result.title: f"{_section(result)}\n\n{made}" for result in results}
+    return "\n\n".join([head.rstrip(), "## Bars", table(rows), *sections.values()]) + "\n"
+
+
+def _section(result: Result) -> str:
+    tables = [f"## {result.title}", table(result.rows)] if result.rows else []
+    return "\n\n".join([*tables, *result.notes])
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line[1:-1].split("|")]
 
 
 def _show(value: Any) -> str:

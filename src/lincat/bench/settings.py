@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Settings"]
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -14,3 +12,4 @@ class Settings:
     rounds: int = 15  # turns of each contender; ratios are medians over them
     quick: bool = False  # tiny sizes, to see that everything runs: numbers mean nothing
     seed: int = 0  # of the transitions
+    log_rows: int = 1_000_000  # of the log that sums and stream learn from

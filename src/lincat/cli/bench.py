@@ -10,9 +10,8 @@ from typing import Any
 import click
 
 from lincat.bench.run import SECTIONS
+from lincat.bench.settings import Settings
 from lincat.cli.options import output_options
-
-__all__ = ["bench"]
 
 
 @click.command(short_help="The benchmarks, as ratios.")
@@ -24,16 +23,25 @@ __all__ = ["bench"]
     show_default=True,
     help="Turns of each contender; ratios are medians over them.",
 )
+@click.option(
+    "--log-rows",
+    type=click.IntRange(min=10_000),
+    default=1_000_000,
+    show_default=True,
+    help="Rows of the log that sums and stream learn from (batch).",
+)
 @click.option("--quick", is_flag=True, help="Tiny sizes: see that it runs, judge nothing.")
 @click.option(
     "--write",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Also write the page, as Markdown, to this file.",
+    help="Also write the page, as Markdown, to this file; with SECTIONs given, only those of a "
+    "page that is there are replaced.",
 )
 @output_options
 def bench(
     sections: tuple[str, ...],
     rounds: int,
+    log_rows: int,
     quick: bool,
     write: Path | None,
     as_json: bool,
@@ -57,14 +65,16 @@ def bench(
     """
     from lincat._files import new_folder, write_atomically
     from lincat.bench.machine import describe, load_average
-    from lincat.bench.page import bars_table, page, table
+    from lincat.bench.page import bars_table, page, table, updated
     from lincat.bench.run import run_section
-    from lincat.bench.settings import Settings
 
     if write is not None and not write.absolute().parent.is_dir():
         raise click.BadParameter(f"{write.parent} is not a folder", param_hint="--write")
     folder = None if out is None else new_folder(out, "--out", force=force)
-    settings, machine = Settings(rounds=rounds, quick=quick, seed=seed), describe()
+    settings, machine = (
+        Settings(rounds=rounds, quick=quick, seed=seed, log_rows=log_rows),
+        describe(),
+    )
     load_before = load_average()
     results = []
     for name in sections or SECTIONS:
@@ -82,9 +92,12 @@ def bench(
         "sections": [result.as_dict() for result in results],
     }
     click.echo(json.dumps(everything) if as_json else bars_table(bars))
-    text = page(results, machine, _command(sections, rounds, seed, quick))
+    command = _command(sections, settings)
+    text = page(results, machine, command)
     if write is not None:
-        write_atomically(write, text)
+        made = f"Made by `{command}`, load average {machine['load average']}."
+        keep = bool(sections) and write.exists()
+        write_atomically(write, updated(write.read_text(), results, made) if keep else text)
     if folder is not None:
         write_atomically(folder / "benchmarks.json", json.dumps(everything, indent=1) + "\n")
         write_atomically(folder / "benchmarks.md", text)
@@ -92,8 +105,11 @@ def bench(
         sys.exit(1)
 
 
-def _command(sections: tuple[str, ...], rounds: int, seed: int, quick: bool) -> str:
+def _command(sections: tuple[str, ...], settings: Settings) -> str:
     """The command that makes the same page again."""
-    words = ["lincat bench", *sections, f"--rounds {rounds}"]
-    words += [f"--seed {seed}"] if seed else []
-    return " ".join([*words, *(["--quick"] if quick else []), "--write docs/benchmarks.md"])
+    words = ["lincat bench", *sections, f"--rounds {settings.rounds}"]
+    words += [f"--seed {settings.seed}"] if settings.seed else []
+    usual = type(settings)().log_rows
+    words += [f"--log-rows {settings.log_rows}"] if settings.log_rows != usual else []
+    words += ["--quick"] if settings.quick else []
+    return " ".join([*words, "--write docs/benchmarks.md"])

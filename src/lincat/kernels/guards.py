@@ -14,16 +14,6 @@ from numba import njit
 
 from lincat.kernels.layout import CALLED, KERNEL, OWNING
 
-__all__ = [
-    "bad_entry",
-    "guard_csr",
-    "guard_groups",
-    "guard_numbers",
-    "guard_parameters",
-    "guard_states",
-    "refuse",
-]
-
 
 @njit(**OWNING)
 def refuse(wrong):
@@ -70,6 +60,26 @@ def _ordered(offsets, following):
     for s in range(offsets.shape[0]):
         signs |= following[s] - offsets[s]
     return signs >= 0
+
+
+@njit(**OWNING)
+def guard_buckets(
+    cross, phi_sum, Sigma, phi, phi_next, order, last, slots, phi_slots, parts, weight, columns
+):
+    """Rows order[last[k-1]:last[k]] are in bucket k, which has slots among the sums."""
+    n, d = phi.shape
+    refuse(phi_next.shape != phi.shape or parts.shape[0] < n or weight.shape[0] < n)
+    refuse(last.shape[0] < 1 or columns.shape[0] < 2 or columns[0] < 0 or columns[1] > d)
+    refuse(cross.shape[1:] != (d, d) or phi_sum.shape[1] != d or Sigma.shape != (d, d))
+    refuse(slots.shape != (last.shape[0], parts.shape[1]) or phi_slots.shape != slots.shape)
+    refuse(last[0] < 0 or last[-1] > order.shape[0] or not _ordered(last[:-1], last[1:]))
+    refuse(not _all_inside(order, n))
+    first = 0
+    for k in range(last.shape[0]):
+        if last[k] > first:
+            refuse(not _all_inside(phi_slots[k], phi_sum.shape[0]))
+            refuse(slots[k, 0] >= 0 and not _all_inside(slots[k], cross.shape[0]))
+        first = last[k]
 
 
 @njit(**OWNING)

@@ -1,11 +1,11 @@
 """What a step size needs: squared lengths of features, and the automatic schedule."""
 
+import math
+
 import numba
 import numpy as np
 
 from lincat.kernels.guards import refuse
-
-__all__ = ["auto_steps", "squared_norms"]
 
 
 # Sums may be taken in any order, which lets them run through vector registers.
@@ -23,10 +23,18 @@ def squared_norms(out, rows):
 
 
 @numba.njit(cache=True, nogil=True)
-def auto_steps(out, largest, curvature, done, tau):
-    """out[i] = (1 + (done + i)/tau)**(-0.6) / (4 largest[i] curvature); 0 where largest is."""
-    refuse(largest.shape[0] < out.shape[0])
+def auto_steps(out, largest, ended, curvature, done, before, start, floor, span):
+    """out[i] = start y**(-3/4) / (R c), where y = 1 + (before + t)/(floor + span R (t + 1)/E).
+
+    0 where R is. R = largest[i], E = ended[i] up to update i, c the curvature, and t = done + i.
+    """
+    refuse(largest.shape[0] < out.shape[0] or ended.shape[0] < out.shape[0])
     for i in range(out.shape[0]):
         out[i] = 0.0
-        if largest[i] > 0.0:
-            out[i] = 0.25 * (1.0 + (done + i) / tau) ** -0.6 / (largest[i] * curvature)
+        R, E, t = largest[i], ended[i], float(done + i)
+        if R > 0.0:
+            y = 1.0
+            if E > 0.0:
+                y += (before + t) * E / (floor * E + span * R * (t + 1.0))
+            root = math.sqrt(y)
+            out[i] = start / (root * math.sqrt(root) * R * curvature)

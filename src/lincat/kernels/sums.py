@@ -1,81 +1,170 @@
-"""Sums of products phi phi'ᵀ by group, rows of a group eight at a time.
+"""Sums of products phi phi'ᵀ by group, at about the speed of one large matrix product.
 
-Eight products are added to an entry of a sum for each time that it is read and written, so that
-rows that have to be looked up cost hardly more than those of one large matrix product.
+Rows of a bucket are looked up, 64 at a time, into work memory whose rows lie an odd number of cache
+lines apart; there a tile of six by eight entries of a sum is held in registers while the rows pass
+by. BLAS would have to be called for each bucket, with rows that were looked up before, and would
+copy them once more.
 """
 
-import numba
 import numpy as np
+from numba import njit
 
-__all__ = ["add_products"]
+from lincat.kernels.guards import guard_buckets
+from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
+from lincat.kernels.simd import add, broadcast, element, fma, half, load, mul, store, stride
 
-_EIGHT = 8
-
-# Multiply-adds may be fused; the order of sums stays as written.
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": {"contract", "nsz"}}
+_ROWS = 128  # that are looked up at a time
+_TALL, _WIDE = 6, 8  # entries of a tile
 
 
-@numba.njit(**_OPTIONS)
-def add_products(cross, phi_sum, phi, phi_next, order, last, slots, phi_slots, parts):
-    """cross[slot] += part phi phi'ᵀ and phi_sum[slot] += part phi.
+@njit(**KERNEL)
+def add_products(
+    cross, phi_sum, Sigma, phi, phi_next, order, last, slots, phi_slots, parts, weight, columns
+):
+    """cross[slot] += part phi phi'ᵀ, phi_sum[slot] += part phi and Sigma += weight phi phiᵀ.
 
     Rows order[last[k-1]:last[k]] are in bucket k; row t adds parts[t, m] of itself to
-    cross[slots[k, m]] (not if that is -1) and to phi_sum[phi_slots[k, m]].
+    cross[slots[k, m]] (not if that is -1) and to phi_sum[phi_slots[k, m]]; its weight is the sum of
+    its parts. Only columns[0] : columns[1] of cross and Sigma, so that threads can share the work,
+    of which the first also makes phi_sum; columns[0] is a multiple of eight. Of Sigma, only what
+    lies on or above the diagonal is whole.
     """
-    d = phi.shape[1]
-    ahead = np.empty((_EIGHT, d))
+    guard_buckets(
+        cross, phi_sum, Sigma, phi, phi_next, order, last, slots, phi_slots, parts, weight, columns
+    )
+    d, n_parts = phi.shape[1], parts.shape[1]
+    # Tiles may reach over the end; an odd number of cache lines, so that rows share none of them.
+    width = ((d + _TALL - 1) // _WIDE + 1 | 1) * _WIDE
+    size = _ROWS * width
+    plain = aligned_zeros(size, np.float64)
+    weighted = aligned_zeros(size, np.float64)
+    ahead = aligned_zeros(size, np.float64)
+    edge = aligned_zeros(_TALL * _WIDE, np.float64)
+    equal = (weight == 1.0).all()
     first = 0
     for k in range(len(last)):
-        rows = order[first : last[k]]
+        follows = slots[k, 0] >= 0
+        for begin in range(first, last[k], _ROWS):
+            rows = order[begin : min(begin + _ROWS, last[k])]
+            n = len(rows)
+            _look_up(plain, width, phi, rows)
+            if follows:
+                _look_up(ahead, width, phi_next, rows)
+            left = plain
+            if not equal:
+                left = weighted
+                _weigh(left, plain, width, weight, rows)
+            _add_product(Sigma, 0, d, left, plain, width, n, columns, 1, edge)
+            for m in range(n_parts):
+                if n_parts > 1:
+                    left = weighted
+                    _weigh(left, plain, width, parts[:, m], rows)
+                if columns[0] == 0:
+                    _add_rows(phi_sum, phi_slots[k, m] * d, d, left, width, n, edge)
+                if follows:
+                    at = slots[k, m] * d * d
+                    _add_product(cross, at, d, left, ahead, width, n, columns, 0, edge)
         first = last[k]
-        if not len(rows):
-            continue
-        for m in range(parts.shape[1]):
-            total = phi_sum[phi_slots[k, m]]
-            for row in rows:
-                for i in range(d):
-                    total[i] += parts[row, m] * phi[row, i]
-        if slots[k, 0] < 0:
-            continue
-        for t in range(0, len(rows), _EIGHT):
-            some = rows[t : t + _EIGHT]
-            for q in range(len(some)):
-                for j in range(d):
-                    ahead[q, j] = phi_next[some[q], j]
-            for m in range(parts.shape[1]):
-                sums = cross[slots[k, m]]
-                if len(some) == _EIGHT:
-                    _add_eight(sums, parts, m, some, phi, ahead)
-                else:
-                    _add_few(sums, parts, m, some, phi, ahead)
 
 
-@numba.njit(**_OPTIONS)
-def _add_eight(sums, parts, m, rows, phi, ahead):
-    r0, r1, r2, r3 = rows[0], rows[1], rows[2], rows[3]
-    r4, r5, r6, r7 = rows[4], rows[5], rows[6], rows[7]
-    p0, p1, p2, p3 = parts[r0, m], parts[r1, m], parts[r2, m], parts[r3, m]
-    p4, p5, p6, p7 = parts[r4, m], parts[r5, m], parts[r6, m], parts[r7, m]
-    for i in range(phi.shape[1]):
-        a0, a1, a2, a3 = p0 * phi[r0, i], p1 * phi[r1, i], p2 * phi[r2, i], p3 * phi[r3, i]
-        a4, a5, a6, a7 = p4 * phi[r4, i], p5 * phi[r5, i], p6 * phi[r6, i], p7 * phi[r7, i]
-        for j in range(ahead.shape[1]):
-            x = sums[i, j]
-            x += a0 * ahead[0, j]
-            x += a1 * ahead[1, j]
-            x += a2 * ahead[2, j]
-            x += a3 * ahead[3, j]
-            x += a4 * ahead[4, j]
-            x += a5 * ahead[5, j]
-            x += a6 * ahead[6, j]
-            x += a7 * ahead[7, j]
-            sums[i, j] = x
+@njit(**KERNEL)
+def mirror(square):
+    """Below the diagonal, what is above it."""
+    for i in range(square.shape[0]):
+        for j in range(min(i, square.shape[1])):
+            square[i, j] = square[j, i]
 
 
-@numba.njit(**_OPTIONS)
-def _add_few(sums, parts, m, rows, phi, ahead):
-    for q in range(len(rows)):
-        for i in range(phi.shape[1]):
-            a = parts[rows[q], m] * phi[rows[q], i]
-            for j in range(ahead.shape[1]):
-                sums[i, j] += a * ahead[q, j]
+@njit(**CALLED)
+def _look_up(out, width, features, rows):
+    """out[k, :d] = features[rows[k]]; beyond d, out stays as it is: zero."""
+    d, apart = features.shape[1], stride(features)
+    like = half(out)
+    for k in range(len(rows)):
+        at, to = rows[k] * apart, k * width
+        for j in range(0, d - 3, 4):
+            store(out, to + j, load(features, at + j, like))
+        for j in range(d // 4 * 4, d):
+            out[to + j] = element(features, at + j)
+
+
+@njit(**CALLED)
+def _weigh(out, plain, width, weight, rows):
+    """out[k] = weight[rows[k]] plain[k]."""
+    like = half(out)
+    for k in range(len(rows)):
+        by = broadcast(weight[rows[k]], like)
+        for j in range(k * width, (k + 1) * width, 4):
+            store(out, j, mul(by, load(plain, j, like)))
+
+
+@njit(**CALLED)
+def _add_rows(sums, at, d, left, width, n, edge):
+    """sums[at : at + d] += the sum of the rows of left."""
+    like = half(left)
+    for j in range(0, d, 4):
+        total = half(left)
+        for k in range(n):
+            total = add(total, load(left, k * width + j, like))
+        _add_entries(sums, at + j, total, d - j, edge)
+
+
+@njit(**CALLED)
+def _add_product(sums, at, d, left, right, width, n, columns, upper, edge):
+    """sums[at + i d + j] += Σ_k left[k, i] right[k, j]; upper: only where a tile has j >= i."""
+    for j in range(columns[0], columns[1], _WIDE):
+        rows = min(j + _WIDE, d) if upper else d
+        for i in range(0, rows, _TALL):
+            _add_tile(sums, at + i * d + j, d, left, i, right, j, width, n, d - i, d - j, edge)
+
+
+@njit(**INLINED)
+def _add_tile(sums, at, d, left, i, right, j, width, n, tall, wide, edge):
+    """Six rows from i and eight columns from j, of which so many (tall, wide) are there."""
+    like = half(left)
+    a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = e0 = e1 = f0 = f1 = half(left)
+    for k in range(n):
+        p, q = k * width + i, k * width + j
+        y0, y1 = load(right, q, like), load(right, q + 4, like)
+        x = broadcast(element(left, p), like)
+        a0, a1 = fma(x, y0, a0), fma(x, y1, a1)
+        x = broadcast(element(left, p + 1), like)
+        b0, b1 = fma(x, y0, b0), fma(x, y1, b1)
+        x = broadcast(element(left, p + 2), like)
+        c0, c1 = fma(x, y0, c0), fma(x, y1, c1)
+        x = broadcast(element(left, p + 3), like)
+        d0, d1 = fma(x, y0, d0), fma(x, y1, d1)
+        x = broadcast(element(left, p + 4), like)
+        e0, e1 = fma(x, y0, e0), fma(x, y1, e1)
+        x = broadcast(element(left, p + 5), like)
+        f0, f1 = fma(x, y0, f0), fma(x, y1, f1)
+    _add_pair(sums, at, a0, a1, wide, edge)
+    if tall > 1:
+        _add_pair(sums, at + d, b0, b1, wide, edge)
+    if tall > 2:
+        _add_pair(sums, at + 2 * d, c0, c1, wide, edge)
+    if tall > 3:
+        _add_pair(sums, at + 3 * d, d0, d1, wide, edge)
+    if tall > 4:
+        _add_pair(sums, at + 4 * d, e0, e1, wide, edge)
+    if tall > 5:
+        _add_pair(sums, at + 5 * d, f0, f1, wide, edge)
+
+
+@njit(**INLINED)
+def _add_pair(sums, at, first, second, wide, edge):
+    _add_entries(sums, at, first, wide, edge)
+    if wide > 4:
+        _add_entries(sums, at + 4, second, wide - 4, edge)
+
+
+@njit(**INLINED)
+def _add_entries(sums, at, block, count, edge):
+    """Add a block of four entries, of which so many are there."""
+    if count >= 4:
+        store(sums, at, add(load(sums, at, block), block))
+    else:
+        store(edge, 0, block)
+        flat = sums.reshape(-1)
+        for j in range(count):
+            flat[at + j] += edge[j]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -25,9 +26,14 @@ from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.inputs import Rows, used_rows
 from lincat.learners.registry import AVERAGINGS, DTYPES
-from lincat.learners.schedules import StepSize, auto_steps, schedule_from, stable_step
-
-__all__ = ["Learner"]
+from lincat.learners.schedules import (
+    Seen,
+    StepSize,
+    StepSizes,
+    next_steps,
+    schedule_from,
+    stable_step,
+)
 
 # Updates after which averages in float32 are put aside (averaging.py): √_FOLD roundings add up.
 _FOLD = 16_384
@@ -48,6 +54,8 @@ class Learner(Learning, Parametrised, ABC):
     #: Transitions seen and updates made.
     n_seen_: int = 0
     n_updates_: int = 0
+    #: Where to begin, if that was said: grid, parameters, and the updates that these are worth.
+    _start: tuple[Grid, FloatArray, int] | None = None
     #: Updates that the parameters it began with are worth: automatic steps begin smaller.
     _before_: int = 0
 
@@ -89,7 +97,7 @@ class Learner(Learning, Parametrised, ABC):
 
     @abstractmethod
     def _slowness(self) -> float:
-        """How much slower than that norm says the slowest error decays (see schedules.py)."""
+        """How much slower than that norm says an average error decays (see schedules.py)."""
 
     @abstractmethod
     def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
@@ -165,7 +173,7 @@ class Learner(Learning, Parametrised, ABC):
         self._validate()
         if not self.begun:
             self._waiting_: list[tuple[Transitions, int]] = []
-            self._largest_norm_ = 0.0
+            self._seen_ = Seen(near=self._start is not None)
             self._average_ = IterateAverage(self.averaging, horizon)
         before = len(self._waiting_)
         self._waiting_.append((transitions, batch_size))
@@ -248,18 +256,19 @@ class Learner(Learning, Parametrised, ABC):
                 new[:] = old
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
-            step, largest = self._steps(chunk, batch_size)
+            steps = self._steps(chunk, batch_size)
             updates, to_look = -(-len(chunk) // batch_size), self._updates_to_look()
-            done = self._run(chunk, step, batch_size)
+            done = self._run(chunk, steps.step, batch_size)
             if done < len(chunk):
                 self.n_updates_ += done // batch_size
                 self.n_seen_ += done
-                safe = stable_step(float(largest[done]), self._curvature()) / 4.0
-                alpha = float(step[done]) * min(batch_size, len(chunk) - done)
-                raise DivergenceError(self.n_seen_, alpha, float(largest[done]), safe)
+                largest = float(steps.largest[done])
+                safe = stable_step(largest, self._curvature()) / 4.0
+                alpha = float(steps.step[done]) * min(batch_size, len(chunk) - done)
+                raise DivergenceError(self.n_seen_, alpha, largest, safe)
             self.n_updates_ += updates
             self.n_seen_ += len(chunk)
-            self._largest_norm_ = float(largest[-1])
+            self._seen_ = steps.seen
             if self._average_.updates_to_boundary(self.n_updates_) == 0:
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
             if to_look == updates:
@@ -279,29 +288,24 @@ class Learner(Learning, Parametrised, ABC):
             yield slice(begin, end)
             begin = end
 
-    def _steps(self, chunk: Transitions, batch_size: int) -> tuple[FloatArray, FloatArray]:
-        """Step size times weight over the size of the batch, and the largest ‖phi‖² seen."""
-        n = len(chunk)
+    def _steps(self, chunk: Transitions, batch_size: int) -> StepSizes:
+        """Step sizes times weights over sizes of batches, and what they depend on."""
         norms = chunk.squared_norms()
         if chunk.weight is not None:
             norms = norms * chunk.weight
-        largest = np.maximum.accumulate(np.maximum(norms, self._largest_norm_))
-        updates = -(-n // batch_size)
-        schedule = schedule_from(self.step_size)
-        if schedule is None:
-            last: Rows = slice(None)
-            if batch_size > 1:
-                last = np.minimum(np.arange(1, updates + 1) * batch_size, n) - 1
-            tau = (1000.0 + 10.0 * self._Theta_.shape[0]) * self._slowness()
-            done = self.n_updates_ + self._before_
-            alpha = auto_steps(largest[last], self._curvature(), done, tau)
-        else:
-            alpha = schedule.steps(self.n_updates_, updates)
-        step = alpha
-        if batch_size > 1:
-            batch = np.arange(n) // batch_size
-            step = alpha[batch] / np.minimum(batch_size, n - batch * batch_size)
-        return (step if chunk.weight is None else step * chunk.weight), largest
+        steps = next_steps(
+            self.step_size,
+            self._seen_,
+            norms,
+            chunk.discounts(self.gamma),
+            batch_size=batch_size,
+            done=self.n_updates_,
+            before=self._before_,
+            n_features=self._Theta_.shape[0],
+            curvature=self._curvature(),
+            slowness=self._slowness(),
+        )
+        return steps if chunk.weight is None else replace(steps, step=steps.step * chunk.weight)
 
     # --------------------------------------------------------------------------- what it knows
 
@@ -314,7 +318,7 @@ class Learner(Learning, Parametrised, ABC):
     def stable_step_(self) -> float:
         """The largest step that is stable in mean square, for the features seen so far."""
         self._end_warm_up()
-        return stable_step(self._largest_norm_, self._curvature())
+        return stable_step(self._seen_.largest, self._curvature())
 
     def touched_rows(self) -> BoolArray:
         """Return which rows of the parameters are not zero any more, shape (d,).

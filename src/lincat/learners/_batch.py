@@ -16,14 +16,13 @@ import scipy.sparse
 
 from lincat._arguments import check_number, fail
 from lincat._parameters import Parametrised
+from lincat._threads import one_blas_thread
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners._learning import Learning
 from lincat.learners.state_sample import StateSample
 from lincat.statistics.block_statistics import Statistics
-
-__all__ = ["BatchLearner"]
 
 
 class BatchLearner(Learning, Parametrised, ABC):
@@ -154,7 +153,10 @@ class BatchLearner(Learning, Parametrised, ABC):
         if not self.n_seen_:
             raise fail(type(self).__name__, "a call of fit or partial_fit first", "none")
         if not self._is_solved_:
-            self._solve()
+            # Threads would change the last bits; and on busy cores they wait for each other, which
+            # has taken ten times as long.
+            with one_blas_thread:
+                self._solve()
             self._is_solved_ = True
 
     def _unsolve(self) -> None:

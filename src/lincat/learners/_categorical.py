@@ -25,8 +25,6 @@ from lincat.learners.schedules import StepSize
 from lincat.solvers.influence import Ensemble
 from lincat.statistics.block_statistics import Statistics
 
-__all__ = ["WARM_UP", "CategoricalLearner"]
-
 WARM_UP = 1000  # transitions that decide an automatic grid
 # From here on matrix products beat the loop over transitions, by 1.2 to 1.5 on one thread.
 _BLAS_BATCH = 128
@@ -52,8 +50,6 @@ class CategoricalLearner(Learner):
     #: What was seen, summed by blocks of time, if ``statistics`` is True.
     statistics_: Statistics | None = None
     _solved_: CategoricalLSTD | None = None
-    #: Where to begin, if that was said.
-    _start: tuple[Grid, FloatArray, int] | None = None
     #: What is seen of an automatic grid, which grows where mass leaves it.
     _watch_: GridWatch | None = None
     #: Transitions before the grid was as it is.

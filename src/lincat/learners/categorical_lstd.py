@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any, Self, final
 
 import numpy as np
-from scipy.sparse import issparse
 
 from lincat._arguments import check_array, check_choice, check_integer, check_number, fail
 from lincat._text import shown
+from lincat._threads import one_blas_thread
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.bellman import clipped_mass
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
 from lincat.core.uncertainty import Uncertainty
+from lincat.data.transitions import Transitions
 from lincat.learners._batch import BatchLearner
 from lincat.solvers.batch import BatchSolution, solve_totals
 from lincat.solvers.grid_choice import GridChoice, choose_grid
 from lincat.solvers.influence import CAUTIONS, Ensemble, influence
 from lincat.solvers.moments import Moments, solve_moments
+from lincat.solvers.rank_report import RankReport, touched
+from lincat.solvers.refinement import refined
 from lincat.solvers.whitening import whiten
-
-__all__ = ["CategoricalLSTD"]
-
-_UNSEEN = 1e-6  # part of a state's features that may be rounding
 
 
 @final
@@ -123,6 +123,56 @@ class CategoricalLSTD(BatchLearner):
             grid = Grid(self.grid.low, self.grid.high, K)
         return self._solved_copy(gamma=gamma, grid=grid, intervals=intervals)
 
+    def refine(
+        self,
+        transitions: Transitions | Callable[[], Iterable[Transitions]],
+        *,
+        tolerance: float = 1e-12,
+        passes: int = 20,
+    ) -> Self:
+        """Solve for the rewards themselves, where there were too many to keep apart.
+
+        Sums hold at most 64 distinct rewards as they are, and split others over nodes, which keeps
+        means and second moments. With some more passes over the data the answer is that of the
+        rewards. What is learned, merged or solved afterwards begins from the nodes again.
+
+        Parameters
+        ----------
+        transitions : Transitions, or a function that returns an iterable of them
+            All that were learned from, in any order.
+        tolerance : float
+            Residual of the equation of the data that is aimed at; see ``residual_``.
+        passes : int
+            Over the data, at most.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import lincat
+        >>> rng = np.random.default_rng(0)
+        >>> t = lincat.Transitions(np.zeros(500, int), rng.normal(size=500), np.zeros(500, int))
+        >>> model = lincat.CategoricalLSTD(gamma=0.9, intervals=50, n_features=1, nodes=9).fit(t)
+        >>> model.refine(t).residual_ < 1e-12
+        True
+        """
+        self._ready()
+        check_integer(passes, "passes", low=3)
+        check_number(tolerance, "tolerance", low=0.0, low_open=True)
+        read = (lambda: [transitions]) if isinstance(transitions, Transitions) else transitions
+        if not callable(read):
+            expected = "lincat.Transitions, or a function that returns an iterable of them"
+            raise fail("transitions", expected, type(transitions).__name__)
+        self._Theta_, self._residual_ = refined(
+            self.solution_,
+            self.statistics_.totals(),
+            read,
+            self._grid_,
+            self.gamma,
+            tolerance=tolerance,
+            passes=passes,
+        )
+        return self
+
     def _validate(self) -> None:
         super()._validate()
         if not isinstance(self.grid, Grid) and self.grid != "auto":
@@ -217,14 +267,34 @@ class CategoricalLSTD(BatchLearner):
         """Whether a state has features in directions of which no transition had any, (n,)."""
         if self.ridge > 0.0:  # which says something of every direction
             return np.zeros(Phi.shape[0], dtype=bool)
+        return touched(Phi, self._unreached())
+
+    def _unreached(self) -> FeatureMatrix:
         if self._null_ is None:
             self._null_ = whiten(self.statistics_.totals().Sigma).null
-        size = np.asarray(abs(Phi).max(axis=1).todense() if issparse(Phi) else abs(Phi).max(axis=1))
-        if not self._null_.shape[1]:
-            return np.zeros(size.size, dtype=bool)
-        part = abs(Phi @ self._null_).max(axis=1)
-        part = np.asarray(part.todense() if issparse(part) else part)
-        return np.asarray(part.ravel() > _UNSEEN * size.ravel())
+        return self._null_
+
+    def rank_report(self, Phi: Any) -> RankReport:
+        """Return which directions of the features have no data, and which states touch them.
+
+        A ridge says something of every direction; it is not looked at here.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import lincat
+        >>> phi = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # the third is never left
+        >>> model = lincat.CategoricalLSTD(gamma=0.5, grid=lincat.Grid(0.0, 2.0, 4))
+        >>> model = model.fit(phi, [0.0, 1.0], np.eye(3)[1:])
+        >>> report = model.rank_report(np.eye(3))  # print it for a sentence or two
+        >>> report.rank, report.features, report.states
+        (2, array([2]), array([2]))
+        """
+        self._ready()
+        features, directions = self._check_states(Phi), self._unreached()
+        rank = features.shape[1] - directions.shape[1]
+        states = np.flatnonzero(touched(features, directions))
+        return RankReport(rank, directions, states, features.shape[0])
 
     # ------------------------------------------------------------------------------ what it knows
 
@@ -264,7 +334,8 @@ class CategoricalLSTD(BatchLearner):
         self._ready()
         if self._solution_ is None:
             totals = self.statistics_.totals()
-            self._solution_ = solve_totals(totals, self._grid_, self.gamma, ridge=self.ridge)
+            with one_blas_thread:
+                self._solution_ = solve_totals(totals, self._grid_, self.gamma, ridge=self.ridge)
         return self._solution_
 
     @property
@@ -272,7 +343,8 @@ class CategoricalLSTD(BatchLearner):
         """Errors that Theta may have, (nu, d, K), from the blocks of the statistics."""
         self._ready()
         if self._ensemble_ is None:
-            self._ensemble_ = influence(self.statistics_, self.solution_)
+            with one_blas_thread:
+                self._ensemble_ = influence(self.statistics_, self.solution_)
         return self._ensemble_
 
     @property

@@ -31,10 +31,8 @@ from lincat.learners.batch_files import (
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.lstd import LSTD
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
-from lincat.learners.schedules import SCHEDULES
+from lincat.learners.schedules import SCHEDULES, Seen
 from lincat.statistics.block_statistics import Statistics
-
-__all__ = ["load", "save", "save_bytes"]
 
 _ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
 _KEY = "lincat"
@@ -109,7 +107,9 @@ def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     numbers: dict[str, Any] = {
         "n_seen": learner.n_seen_,
         "n_updates": learner.n_updates_,
-        "largest_norm": learner._largest_norm_,
+        "largest_norm": learner._seen_.largest,
+        "ended": learner._seen_.ended,
+        "near": learner._seen_.near,
         "average": {
             "kind": average.kind,
             "horizon": average.horizon,
@@ -127,7 +127,10 @@ def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
 def _restore(learner: Learner, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
     """Restore what :func:`_state` gave."""
     learner.n_seen_, learner.n_updates_ = numbers["n_seen"], numbers["n_updates"]
-    learner._largest_norm_, learner._waiting_ = numbers["largest_norm"], []
+    # Files of 0.1.0 end with R: as if all features were as long, and no episode had ended.
+    largest, learner._waiting_ = numbers["largest_norm"], []
+    ended = numbers.get("ended", (1.0 - learner.gamma) * largest * learner.n_updates_)
+    learner._seen_ = Seen(largest, ended, numbers.get("near", False))
     average = learner._average_ = IterateAverage(**numbers["average"])
     average.begin, average.next_begin, average.folded = numbers["windows"]
     learner._restore_extra(numbers["extra"])
@@ -141,7 +144,11 @@ def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
     """Refuse arrays and counters that do not fit each other: kernels trust them."""
     average = learner._average_
     check_choice(average.kind, "averaging", AVERAGINGS)
-    check_number(learner._largest_norm_, "largest_norm", low=0.0)
+    seen = learner._seen_
+    check_number(seen.largest, "largest_norm", low=0.0)
+    check_number(seen.ended, "ended", low=0.0)
+    if type(seen.near) is not bool:
+        raise fail("near", "true or false", seen.near)
     windows = (average.begin, average.next_begin, average.folded)
     counts = (*windows, learner.n_updates_, learner.n_seen_)
     if any(type(n) is not int or n < 0 for n in counts) or max(counts) != learner.n_seen_:

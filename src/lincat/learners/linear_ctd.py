@@ -9,8 +9,6 @@ from lincat.core.representation import uniform_cdf
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import CategoricalLearner
 
-__all__ = ["LinearCTD"]
-
 
 @final
 class LinearCTD(CategoricalLearner):
@@ -32,7 +30,7 @@ class LinearCTD(CategoricalLearner):
     gamma : float
         Discount factor in [0, 1]; 1 for episodes that end.
     step_size : float, "auto" or PolynomialDecay
-        "auto" starts at 1/(4 max‖phi‖²), which is stable without tuning, and decays slowly (see
+        "auto" starts at 3/(4 max‖phi‖²), which is stable without tuning, and decays slowly (see
         ``lincat.learners.schedules``).
     averaging : "tail", "full" or "none"
         Which iterates ``predict`` averages. "tail" is the second half if the number of updates is

@@ -10,8 +10,6 @@ from lincat.core.representation import uniform_cdf
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import CategoricalLearner
 
-__all__ = ["LinearPMF"]
-
 
 @final
 class LinearPMF(CategoricalLearner):
@@ -43,12 +41,16 @@ class LinearPMF(CategoricalLearner):
         return self._begun_at(rows)
 
     def _slowness(self) -> float:
-        return 1.0
+        return self._norm() / (
+            (self._grid_.intervals + 1) / 2.0
+        )  # over the mean eigenvalue of C Cᵀ
 
     def _curvature(self) -> float:
-        # ‖C Cᵀ‖, Lemma spectra_of_CTC.
-        norm = 0.25 / math.sin(math.pi / (4 * self._grid_.intervals + 2)) ** 2
-        return norm * self._step_factor()
+        return self._norm() * self._step_factor()
+
+    def _norm(self) -> float:
+        """‖C Cᵀ‖, Lemma spectra_of_CTC."""
+        return 0.25 / math.sin(math.pi / (4 * self._grid_.intervals + 2)) ** 2
 
     def _distributions(self, scores: FloatArray) -> FloatArray:
         return scores + uniform_cdf(scores.shape[1])

@@ -24,8 +24,6 @@ from lincat.runs.recorder import Recorder
 from lincat.runs.sources import Opened
 from lincat.solvers.influence import CAUTIONS
 
-__all__ = ["answer_of", "curves_of"]
-
 _CONFIDENCE = 0.95
 _FEWEST_BLOCKS = 4  # of time, for intervals
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
@@ -140,6 +138,8 @@ def _cautions(
         Caution("large_step", step),
         Caution("coarse_grid", _coarse(model, recorder, config)),
         Caution("never_fired", _never_fired(model)),
+        Caution("unreached", _unreached(model)),
+        Caution("no_contraction", _no_contraction(learner)),
         Caution("unsettled", _unsettled(model, recorder)),
         Caution("bad_rows", skipped if skipped_rows else ""),
         *_interval_cautions(learner),
@@ -254,3 +254,27 @@ def _never_fired(model: Model) -> str:
     if features.table:
         what = "states were never left (those that end an episode never are)"
     return f"{idle} of {known} {what}: what is said of them is a first guess."
+
+
+def _unreached(model: Model) -> str:
+    """Features that others explain on all rows; of a table, `_never_fired` names the rows."""
+    learner = model.learner
+    if model.features.table or not isinstance(learner, CategoricalLSTD) or learner.ridge > 0.0:
+        return ""
+    report = learner.rank_report(learner.sampled_features()[:0])
+    if report.rank == int(learner.touched_rows().sum()):
+        return ""
+    return f"{report.reach} Intervals of states with a part there hold everything."
+
+
+def _no_contraction(learner: DistributionLearner) -> str:
+    if not isinstance(learner, CategoricalLSTD):
+        return ""
+    spectrum = learner.solution_.spectrum
+    if spectrum.is_contraction:
+        return ""
+    return (
+        "The Bellman equation of the data is no contraction (spectral radius "
+        f"{spectrum.radius:.4g}): steps lead to where hardly any begin, so that figures may be far "
+        "off; learn from whole episodes of the policy itself, or use fewer features."
+    )

@@ -26,8 +26,6 @@ from lincat.solvers.spectrum import MeanSpectrum, mean_spectrum, no_single_solut
 from lincat.solvers.whitening import whiten
 from lincat.statistics.totals import Totals
 
-__all__ = ["BatchSolution", "solve_totals"]
-
 # Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
 _ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features
@@ -75,6 +73,17 @@ class BatchSolution:
     def has_factors(self) -> bool:
         """Whether further right-hand sides cost little: they are solved by factors."""
         return self.method in ("dense", "sparse", "banded")
+
+    @property
+    def added(self) -> float:
+        """What a ridge added to the diagonal of Sigma."""
+        return self._equation.whitening.added
+
+    def relative_size(self, right: FloatArray) -> float:
+        """Return ‖R‖, shape (d, K), over that of the equation's right-hand side: a residual."""
+        scale = float(np.linalg.norm(self._equation.right))
+        size = float(np.linalg.norm(self.whitened(right)))
+        return size / scale if scale > 0.0 else size
 
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lincat._arguments import check_integer, fail
-from lincat._threads import blas_threads, one_blas_thread
 from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.data.transitions import Transitions
 from lincat.statistics.blocks import Block, Blocks, Sums
-from lincat.statistics.dense import DenseSums, as_dense
+from lincat.statistics.dense import DenseSums
 from lincat.statistics.groups import Groups
-from lincat.statistics.placement import Bucket, Placement
+from lincat.statistics.placement import Placement, placed
 from lincat.statistics.reward_nodes import RewardNodes, check_nodes
 from lincat.statistics.rows import Rows, joined, rows_of
 from lincat.statistics.sparse import SparseSums
 from lincat.statistics.totals import Totals
 from lincat.statistics.trace import Trace
-
-__all__ = ["Statistics"]
+from lincat.statistics.workers import workers
 
 _NODES = 64
-_MOST_THREADS = 4
 _SMALL = 64  # up to as many features, a table of states is summed in dense matrices
 
 
@@ -157,7 +151,7 @@ class Statistics:
         added = theirs._blocks.regrouped(theirs._groups.shares(nodes, groups))
         if self._dense or theirs._dense:
             for blocks in (mine, added):
-                blocks.items = [_with_dense_sums(block, len(groups)) for block in blocks.items]
+                blocks.items = [block.with_dense_sums(len(groups)) for block in blocks.items]
         mine.append(added)
         while not mine.fit(self.memory_limit, 0, self._refusal):
             pass
@@ -278,8 +272,8 @@ class Statistics:
 
     @property
     def _chunk(self) -> int:
-        """Rows that are summed at once: many enough for fast products, a few megabytes."""
-        return min(max(2**20 // (self.n_features or 1), 1024), 8192)
+        """Rows that are summed at once: many of each reward, some tens of megabytes."""
+        return min(max(2**22 // (self.n_features or 1), 1024), 2**15)
 
     def _empty(self) -> Sums:
         d = self.n_features or 0
@@ -315,8 +309,12 @@ class Statistics:
         return self._settled_copy
 
     def _wait(self, rows: Rows) -> None:
-        self._waiting.append(rows.copy())
         self._n_waiting += len(rows)
+        pieces = [rows.copy()]
+        # As with sums of many small pieces: nothing is copied more often than log n times.
+        while self._waiting and len(self._waiting[-1]) <= 2 * len(pieces[0]):
+            pieces = [joined([self._waiting.pop(), *pieces])]
+        self._waiting += pieces
 
     def _flush(self) -> None:
         if self._waiting:
@@ -329,21 +327,23 @@ class Statistics:
         self._largest_norm = max(self._largest_norm, rows.largest_norm())
         first = 0
         if not self._blocks.items:
-            self._blocks.begin(len(rows))
-        workers = _workers()
-        with one_blas_thread:  # its threads could change the last bits
-            while first < len(rows):
-                rest = placement[first:]
-                block = self._blocks.open(self._empty())
-                while more := block.sums.new_bytes(rest):
-                    if self._blocks.fit(self.memory_limit, more, self._refusal):
-                        break
-                    block = self._blocks.open(self._empty())
-                last = first + self._blocks.take(block, rows.weight[first:], rows.end[first:])
-                block.sums.add(rows[first:last], placement[first:last], workers)
-                first = last
-            while not self._blocks.fit(self.memory_limit, 0, self._refusal):
-                pass  # sparse sums are known once they are there
+            empty = self._empty()
+            size = empty.nbytes + empty.new_bytes(placement)
+            self._blocks.begin(len(rows), size, self.memory_limit)
+        threads = workers()
+        while first < len(rows):
+            rest = placement[first:]
+            block = self._blocks.open(self._empty)
+            while more := block.sums.new_bytes(rest):
+                if self._blocks.fit(self.memory_limit, more, self._refusal):
+                    break
+                block = self._blocks.open(self._empty)
+            last = first + self._blocks.take(block, rows.weight[first:], rows.end[first:])
+            block.sums.add(rows[first:last], placement[first:last], threads)
+            first = last
+        # The size of sparse sums is known once they are there.
+        while not (self._dense or self._blocks.fit(self.memory_limit, 0, self._refusal)):
+            pass
 
     def _place(self, rows: Rows) -> Placement:
         exact = self._nodes.exact
@@ -353,19 +353,7 @@ class Statistics:
             self._blocks = self._blocks.regrouped(self._groups.shares(self._nodes, groups))
             self._groups = groups
         first, split = (known, None) if known is not None else self._nodes.place(rows.reward)
-        kind, kinds = self._groups.discount_kinds(rows.discount)
-        key = first * len(kinds) + kind
-        present = np.flatnonzero(np.bincount(key))
-        number = np.zeros(int(key.max()) + 1, dtype=np.int64)
-        number[present] = np.arange(len(present))
-        width = 1 if split is None else 3
-        buckets = []
-        for node, of_kind in zip(*np.divmod(present, len(kinds)), strict=True):
-            power, given = kinds[of_kind]
-            values = self._nodes.values[node : node + width].tolist()
-            groups_of = tuple(self._groups.number(value, power, given) for value in values)
-            buckets.append(Bucket(groups_of, follows=power != 0))
-        return Placement(number[key], tuple(buckets), split)
+        return placed(first, split, self._nodes.values, rows.discount, self._groups)
 
     def _number(self, i: int) -> int:
         if not 0 <= i < self.n_blocks:
@@ -403,22 +391,3 @@ def _chosen_nodes(nodes: Any) -> RewardNodes:
     if np.ndim(nodes) == 0:
         return RewardNodes(check_integer(nodes, "nodes", low=5))
     return RewardNodes(_NODES, check_nodes(nodes))
-
-
-def _with_dense_sums(block: Block, n_groups: int) -> Block:
-    if isinstance(block.sums, DenseSums):
-        return block
-    other = block.copy()
-    other.sums = as_dense(block.sums, n_groups)
-    return other
-
-
-@cache
-def _worker(process: int, number: int) -> ThreadPoolExecutor:
-    """Return a thread of this process: a fork of it has none."""
-    return ThreadPoolExecutor(1, f"lincat statistics {number}")
-
-
-def _workers() -> list[ThreadPoolExecutor]:
-    """Return as many threads as BLAS may use, beside this one."""
-    return [_worker(os.getpid(), i) for i in range(min(blas_threads(), _MOST_THREADS) - 1)]

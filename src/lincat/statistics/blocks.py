@@ -15,11 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from lincat._typing import BoolArray, FloatArray
-from lincat.statistics.dense import DenseSums
+from lincat.statistics.dense import DenseSums, as_dense
 from lincat.statistics.groups import Shares
 from lincat.statistics.sparse import SparseSums
-
-__all__ = ["Block", "Blocks", "Sums"]
 
 Sums: TypeAlias = DenseSums | SparseSums
 
@@ -45,6 +43,12 @@ class Block:
         """Return a block that can be added to without changing this one."""
         return replace(self, sums=self.sums.copy())
 
+    def with_dense_sums(self, n_groups: int) -> Block:
+        """Return the block with its sums in dense matrices."""
+        if isinstance(self.sums, DenseSums):
+            return self
+        return replace(self, sums=as_dense(self.sums, n_groups))
+
 
 class Blocks:
     """The blocks of a stream, in the order of time."""
@@ -55,6 +59,7 @@ class Blocks:
         self.most, self.length = most, length
         self.owned = owned  # False if others may hold the blocks, so that only the last may change
         self.items: list[Block] = [] if items is None else items
+        self._spare: list[Sums] = []  # memory of merged blocks: new memory costs more than sums
 
     @property
     def nbytes(self) -> int:
@@ -63,15 +68,18 @@ class Blocks:
 
     def copy(self) -> Blocks:
         """Return blocks that can be added to without changing these; only the last is copied."""
+        self.owned = False
         items = [*self.items[:-1], *(block.copy() for block in self.items[-1:])]
         return Blocks(self.most, self.length, items, owned=False)
 
-    def begin(self, n: int) -> None:
-        """Choose the length of the first blocks, when the first n rows are known."""
+    def begin(self, n: int, size: int, limit: int) -> None:
+        """Choose number and length of the first blocks, of so many bytes, for the first n rows."""
+        while self.most > 1 and self.most * size > limit:
+            self.most //= 2
         while n > self.most * self.length:
             self.length *= 2
 
-    def open(self, empty: Sums) -> Block:
+    def open(self, empty: Callable[[], Sums]) -> Block:
         """Return the block that the next row belongs to, a new one if need be."""
         if self.items and not self.items[-1].closed:
             return self.items[-1]
@@ -79,7 +87,7 @@ class Blocks:
             self.merge_pairs()
             if not self.items[-1].closed:
                 return self.items[-1]
-        self.items.append(Block(empty))
+        self.items.append(Block(self._spare.pop() if self._spare else empty()))
         return self.items[-1]
 
     def take(self, block: Block, weight: FloatArray, end: BoolArray) -> int:
@@ -109,11 +117,15 @@ class Blocks:
         before, self.items = self.items[::-1], []
         self.length *= 2
         while before:
-            block = before.pop()
+            block = before.pop() if self.owned else before.pop().copy()
             if before:
-                block = block if self.owned else block.copy()
-                block.absorb(before.pop())
+                after = before.pop()
+                block.absorb(after)
+                if self.owned:
+                    after.sums.clear()
+                    self._spare.append(after.sums)
             self.items.append(block)
+        self.owned = True
         for last in self.items[-1:]:
             last.closed = last.count >= self.length
 
@@ -129,6 +141,7 @@ class Blocks:
             raise refusal(self.nbytes + needed)
         self.most = max(1, self.most // 2)
         self.merge_pairs()
+        self._spare = []
         return False
 
     def regrouped(self, shares: Shares) -> Blocks:

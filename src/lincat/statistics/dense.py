@@ -1,14 +1,11 @@
-"""The sums of one block as dense matrices, one for each group that it has.
-
-Narrow features are multiplied by a loop of our own, wide ones by BLAS, bucket after bucket.
-"""
+"""The sums of one block as dense matrices, one for each group that it has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from functools import partial
-from threading import Lock, local
 
 import numpy as np
 import scipy.sparse
@@ -20,10 +17,7 @@ from lincat.statistics.placement import Bucket, Placement
 from lincat.statistics.rows import Rows
 from lincat.statistics.sparse import SparseSums
 
-__all__ = ["DenseSums", "Stack", "as_dense"]
-
-_CACHED = 2**17  # numbers
-_NARROW = 48  # below, packing rows for BLAS takes longer than multiplying them
+_NARROW = 32  # columns that a thread should have at least: each looks up all rows
 
 
 class Stack:
@@ -60,6 +54,11 @@ class Stack:
         else:
             for g, slot in other.slots.items():
                 self.values[self.slots[g]] += other.values[slot]
+
+    def clear(self) -> None:
+        """Forget everything but the memory."""
+        self.values[:] = 0.0
+        self.slots, self.values = {}, self._room[:0]
 
     def copy(self) -> Stack:
         """Return a stack that can be added to without changing this one."""
@@ -121,66 +120,28 @@ class DenseSums:
         self.phi_sum.make_room(phi_sum)
         if rows.kind == "states":
             self._count(rows, placement)
-            return
-        # Rows that are looked up should be in the cache, and many enough for each bucket.
-        step = max(_CACHED // self.d, 64 * len(placement.buckets))
-        for first in range(0, len(rows), step):
-            part = slice(first, first + step)
-            _run(self._tasks(rows[part], placement[part]), workers)
+        else:
+            self._multiply(rows, placement, workers)
 
-    def _tasks(self, rows: Rows, placement: Placement) -> list[Callable[[], None]]:
-        """Return what is to be done to add rows; no two of these tasks write to the same sums."""
-        phi, phi_next = _as_dense(rows.phi), _as_dense(rows.phi_next)
-        tasks: list[Callable[[], None]] = [partial(self._add_Sigma, phi, rows.weight)]
-        if self.d < _NARROW:
-            parts = placement.parts(rows.weight)
-            return [*tasks, partial(self._add_narrow, phi, phi_next, placement, parts)]
-        return tasks + self._add_wide(rows, phi, phi_next, placement)
-
-    def _add_Sigma(self, phi: FloatArray, weight: FloatArray) -> None:
-        weighted = np.asarray(phi, dtype=np.float64)
-        if not (weight == 1.0).all():
-            weighted = weighted * np.sqrt(weight)[:, None]
-        self.Sigma += weighted.T @ weighted
-
-    def _add_narrow(
-        self, phi: FloatArray, phi_next: FloatArray, placement: Placement, parts: FloatArray
-    ) -> None:
+    def _multiply(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
         order, last = placement.sorted()
         slots, phi_slots = (
             np.array([[stack.slots.get(g, -1) for g in b.groups] for b in placement.buckets])
             for stack in (self.cross, self.phi_sum)
         )
         slots[~placement.follows] = -1
-        kernels.sums.add_products(
-            *(self.cross.values, self.phi_sum.values, phi, phi_next),
-            *(order, last, slots, phi_slots, parts),
+        add = partial(
+            kernels.sums.add_products,
+            *(self.cross.values, self.phi_sum.values, self.Sigma),
+            *(_as_dense(rows.phi), _as_dense(rows.phi_next)),
+            *(order, last, slots, phi_slots, placement.parts(rows.weight), rows.weight),
         )
-
-    def _add_wide(
-        self, rows: Rows, phi: FloatArray, phi_next: FloatArray, placement: Placement
-    ) -> list[Callable[[], None]]:
-        row, group, part = placement.expanded(rows.weight)
-        weighted = placement.split is not None or not (rows.weight == 1.0).all()
-        # Small integers are sorted by counting.
-        small = np.uint16 if int(group.max()) < 2**16 else np.int64
-        order = np.argsort(group.astype(small), kind="stable")
-        row, ends = row[order], np.cumsum(np.bincount(group)).tolist()
-        ones = np.ones(len(row))
-
-        def add_group(g: int, first: int, last: int) -> None:
-            of = row[first:last]
-            here = _taken(phi, of, _own.here)
-            if weighted:
-                here *= part[order[first:last]][:, None]
-            self.phi_sum.values[self.phi_sum.slots[g]] += ones[first:last] @ here
-            if g in self.cross.slots:
-                ahead = _taken(phi_next, of, _own.ahead)
-                product = np.matmul(here.T, ahead, out=_own.product.array(self.d, self.d))
-                self.cross.values[self.cross.slots[g]] += product
-
-        pieces = zip([0, *ends[:-1]], ends, strict=True)
-        return [partial(add_group, g, a, b) for g, (a, b) in enumerate(pieces) if b > a]
+        mine, *others = _column_shares(self.d, len(workers) + 1)
+        waiting = [w.submit(add, share) for w, share in zip(workers, others, strict=False)]
+        add(mine)
+        for done in waiting:
+            done.result()
+        kernels.sums.mirror(self.Sigma)
 
     def _count(self, rows: Rows, placement: Placement) -> None:
         np.add.at(self.Sigma, (rows.phi, rows.phi), rows.weight)
@@ -197,6 +158,12 @@ class DenseSums:
         self.cross.absorb(other.cross)
         self.phi_sum.absorb(other.phi_sum)
         self.Sigma += other.Sigma
+
+    def clear(self) -> None:
+        """Forget everything but the memory."""
+        self.cross.clear()
+        self.phi_sum.clear()
+        self.Sigma[:] = 0.0
 
     def copy(self) -> DenseSums:
         """Return sums that can be added to without changing these."""
@@ -239,55 +206,17 @@ def _groups(buckets: list[Bucket]) -> tuple[set[int], set[int]]:
     }
 
 
-def _run(tasks: Sequence[Callable[[], None]], workers: Sequence[Executor]) -> None:
-    """Run tasks, in any order and at once if there are workers."""
-    shared = iter(tasks)
-    lock = Lock()
+def _column_shares(d: int, n: int) -> list[IntArray]:
+    """Return the first and last column of each of at most n shares of about equal work.
 
-    def work() -> None:
-        while True:
-            with lock:
-                task = next(shared, None)
-            if task is None:
-                return
-            task()
-
-    waiting = [worker.submit(work) for worker in workers]
-    work()
-    for done in waiting:
-        done.result()
-
-
-class _Scratch:
-    """Memory that is used again and again: asking for new takes longer than filling it."""
-
-    def __init__(self) -> None:
-        self._memory: FloatArray = np.empty((0, 0))
-
-    def array(self, n: int, d: int) -> FloatArray:
-        if n > len(self._memory) or d != self._memory.shape[1]:
-            self._memory = np.empty((n, d))
-        return self._memory[:n]
-
-
-class _Own(local):
-    """The scratch memory of a thread."""
-
-    def __init__(self) -> None:
-        self.here, self.ahead, self.product = _Scratch(), _Scratch(), _Scratch()
-
-
-_own = _Own()
-
-
-def _taken(features: FloatArray, rows: IntArray, scratch: _Scratch) -> FloatArray:
-    out = scratch.array(len(rows), features.shape[1])
-    if features.dtype == out.dtype:
-        # Without "clip", numbers would go through memory of NumPy's own.
-        features.take(rows, axis=0, out=out, mode="clip")
-    else:
-        out[...] = features[rows]
-    return out
+    Above the diagonal of Sigma, column j has j of d entries: the later ones are more work.
+    """
+    n = min(n, max(d // _NARROW, 1))
+    first = np.arange(0, d, 8)
+    work = np.cumsum(1.0 + first / d)
+    inner = first[np.searchsorted(work, work[-1] * np.arange(1, n) / n)]
+    edges = [0, *inner.tolist(), d]
+    return [np.array(share) for share in itertools.pairwise(edges)]
 
 
 def _lookup(slots: dict[int, int]) -> IntArray:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lincat._typing import BoolArray, FloatArray, IntArray
-
-__all__ = ["Bucket", "Placement"]
+from lincat.statistics.groups import Groups
 
 
 @dataclass(frozen=True)
@@ -55,3 +54,29 @@ class Placement:
     def follows(self) -> BoolArray:
         """Whether anything follows, of each bucket."""
         return np.array([bucket.follows for bucket in self.buckets], dtype=bool)
+
+
+def placed(
+    node: IntArray,
+    split: FloatArray | None,
+    values: FloatArray,
+    discount: FloatArray,
+    groups: Groups,
+) -> Placement:
+    """Return where rows go, by their (first) node among ``values`` and their discount.
+
+    Groups that are new get numbers.
+    """
+    kind, kinds = groups.discount_kinds(discount)
+    key = node * len(kinds) + kind
+    present = np.flatnonzero(np.bincount(key))
+    number = np.zeros(int(key.max()) + 1, dtype=np.int64)
+    number[present] = np.arange(len(present))
+    width = 1 if split is None else 3
+    buckets = []
+    for first, of_kind in zip(*np.divmod(present, len(kinds)), strict=True):
+        power, given = kinds[of_kind]
+        rewards = values[first : first + width].tolist()
+        of = tuple(groups.number(reward, power, given) for reward in rewards)
+        buckets.append(Bucket(of, follows=power != 0))
+    return Placement(number[key], tuple(buckets), split)

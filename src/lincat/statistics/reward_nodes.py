@@ -20,11 +20,10 @@ import numpy as np
 from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 
-__all__ = ["RewardNodes", "check_nodes", "spaced_nodes", "three_way"]
-
 _EXACT_VALUES = 64  # as many distinct rewards are kept as they are
 _GROWTH = 1.5
 _MOST_NODES = 512
+_FURTHEST = 1e150  # between the ends: its square is a number
 
 
 class RewardNodes:
@@ -136,7 +135,7 @@ def spaced_nodes(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
     nodes: FloatArray = centre + scale * np.sinh(steps)
     nodes[1], nodes[-2] = values.min(), values.max()  # to the last digit
     nodes = np.unique(nodes)
-    if not np.isfinite(nodes).all():
+    if not nodes[-1] - nodes[0] <= _FURTHEST:
         raise _unusable(float(values.min()), float(values.max()))
     if len(nodes) < 3:  # rewards that differ in their last digits only
         nodes = centre + 4.0 * max(scale, float(np.spacing(abs(centre)))) * np.arange(-1.0, 2.0)
@@ -154,7 +153,7 @@ def grown(nodes: FloatArray, low: float, high: float) -> FloatArray:
     """Return the nodes, with others beyond them if an end is the nearest node of low or high."""
     above = _beyond(float(nodes[-2]), float(nodes[-1]), high)
     below = _beyond(float(-nodes[1]), float(-nodes[0]), -low)
-    if len(nodes) + len(above) + len(below) > _MOST_NODES:
+    if len(nodes) + len(above) + len(below) > _MOST_NODES or high - low > _FURTHEST:
         raise _unusable(low, high)
     return np.concatenate([-np.array(below[::-1]), nodes, above])
 
@@ -208,6 +207,8 @@ def check_nodes(nodes: ArrayLike) -> FloatArray:
         raise fail("nodes", "at least three ascending numbers", got)
     if len(array) > _MOST_NODES:
         raise fail("nodes", f"at most {_MOST_NODES} numbers", len(array))
+    if not array[-1] - array[0] <= _FURTHEST:
+        raise fail("nodes", f"a range of at most {_FURTHEST:g}", f"{array[0]:g} to {array[-1]:g}")
     return array
 
 

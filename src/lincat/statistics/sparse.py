@@ -17,8 +17,6 @@ from lincat.statistics.groups import Shares
 from lincat.statistics.placement import Placement
 from lincat.statistics.rows import Rows
 
-__all__ = ["Entries", "SparseSums"]
-
 
 class Entries:
     """Sums by place, as pieces of ascending places, the largest piece first.
@@ -135,6 +133,10 @@ class SparseSums:
         self.cross.add(*other.cross.whole())
         self.phi_sum.add(*other.phi_sum.whole())
         self.Sigma.add(*other.Sigma.whole())
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.cross, self.phi_sum, self.Sigma = Entries(), Entries(), Entries()
 
     def copy(self) -> SparseSums:
         """Return sums that can be added to without changing these."""
