@@ -769,3 +769,22 @@ def trace(reward, end):
         v ^= v >> 31
         value = (value + v * pow(0x9E3779B97F4A7C15, t, word)) % word
     return value
+
+
+def richardson(coarse, fine):
+    """The limit h of h + c·spacing², through its values at a spacing and at half of it."""
+    return float(np.linalg.solve([[1.0, 1.0], [1.0, 0.25]], [coarse, fine])[0])
+
+
+def drift(first, second, gamma):
+    """Half the difference of means, (S,), of a table's states from two halves (s, r, s')."""
+    means = []
+    for s, r, t in (first, second):
+        S = max(s.max(), t.max()) + 1
+        A, b = np.zeros((S, S)), np.zeros(S)
+        for state, reward, following in zip(s, r, t, strict=True):
+            A[state, state] += 1.0
+            A[state, following] -= gamma
+            b[state] += reward
+        means.append(np.linalg.solve(A, b))
+    return 0.5 * (means[0] - means[1])

@@ -169,7 +169,7 @@ def test_electricity_battery_keeps_its_books_and_does_not_look_ahead(wheel):
 
 
 def test_electricity_is_scored_on_later_years(wheel, tmp_path):
-    out = _run("electricity.py", "--wheel", wheel[0], "--passes", 2, "--out", "el", cwd=tmp_path)
+    out = _run("electricity.py", "--wheel", wheel[0], "--out", "el", cwd=tmp_path)
     came, predicted, crps, without = re.search(
         r"^2023 +(-?\d+) +(-?\d+) +([\d.]+) +([\d.]+)", out, re.MULTILINE
     ).groups()

@@ -65,6 +65,8 @@ def test_json_is_one_object_and_nothing_else(here):
     assert {"state", "mean", "q0.05", "cvar0.05", "P(G<0.5)"} <= set(answer["states"][0])
     run = lincat.read_run("runs/frozen_lake")
     np.testing.assert_allclose([s["mean"] for s in answer["states"]], run.returns.mean())
+    assert answer["budget"]["sentence"] == run.answer.budget.sentence
+    assert {part["code"] for part in answer["budget"]["parts"]} >= {"sampling", "grid"}
 
 
 def test_quiet_says_nothing_but_the_result(here):
@@ -252,7 +254,7 @@ def test_force_with_a_bad_source_does_not_cost_the_run_before(here):
 def test_help_has_examples():
     ended = evaluate("--help")
     assert "Examples:" in ended.out
-    assert "cat log.jsonl | lincat evaluate - --format jsonl" in ended.out
+    assert "cat log.jsonl | lincat evaluate - --gamma 0.99" in ended.out
 
 
 def test_the_built_in_example_is_close_to_monte_carlo(here):

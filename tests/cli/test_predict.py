@@ -248,6 +248,20 @@ def test_bad_options_exit_with_two(runs, tmp_path, monkeypatch, arguments):
     assert ended.out == ""
 
 
+def test_nothing_is_said_of_thresholds_outside_a_grid_that_lost_mass(runs, tmp_path):
+    options = ["--gamma", 0.8, "--low", -0.5, "--high", 0.5, "--intervals", 10, "--validate", 0]
+    out = tmp_path / "run"
+    assert lincat_here("evaluate", runs / "names.csv", *options, "--out", out).code == 0
+
+    def below(run, threshold):
+        found = predict(run, "--below", threshold, "--format", "json")
+        return [row[f"below{threshold:g}"] for row in rows_of(found.binary, "json")]
+
+    assert set(below(out, -1.0)) == {None}
+    assert None not in below(out, 0.1)
+    assert None not in below(runs / "names", -1e3)  # a grid that holds everything
+
+
 def test_a_threshold_that_is_no_number(runs):
     for text in ("nan", "inf"):
         assert_one_line(predict(runs / "names", "--below", text), "expected")

@@ -165,3 +165,17 @@ def test_rewards_that_are_all_the_same_are_a_run(tmp_path):
     file.write_text("state,reward\n" + "a,0\n" * 300)
     result = result_with(tmp_path, str(file), gamma=0.9, steps=None)
     assert np.isfinite(result.returns.mean()).all()
+
+
+def test_batch_solutions_have_an_error_budget(tmp_path):
+    log = write_names(tmp_path / "log.csv", rows=3000)
+    run = lincat.evaluate(log, out=tmp_path / "run", gamma=0.8, intervals=30, validate=200)
+    budget = run.answer.budget
+    codes = {part.code for part in budget.parts}
+    assert codes == {"sampling", "thin", "grid", "features", "off_grid", "drift"}
+    assert budget.next in codes
+    assert budget["features"].size is not None  # held out
+    assert budget["off_grid"].size < 1e-6
+    shown = [one.state for one in budget.extrapolated]
+    assert set(shown) <= set(run.names)
+    assert lincat.read_run(run.path).answer.budget == budget

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,8 @@ GAMMA, STEP = 0.9, 0.1
 class Case:
     """One size: d features (or states), K intervals."""
 
-    kind: str  # "dense"; "states", one of d; or "tiles", `active` of d features equal, others zero
+    #: Dense features; states, one of d; or tiles: `active` of d features equal, others zero.
+    kind: Literal["dense", "states", "tiles"]
     d: int
     K: int
     active: int = 1

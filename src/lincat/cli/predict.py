@@ -101,6 +101,7 @@ def predict(
     import numpy as np
 
     from lincat._files import write_atomically
+    from lincat.report.answer_page import lost_mass
     from lincat.runs.run import read_run
     from lincat.tables.columns import Columns
 
@@ -131,7 +132,8 @@ def predict(
             for i in range(0, max(len(rows), 1), size or 1)
         )
     level = config.level if level is None else level
-    figures = [_columns(part, quantiles, level, threshold, masses) for part in parts]
+    lost = lost_mass(found.answer)
+    figures = [_columns(part, quantiles, level, threshold, masses, lost) for part in parts]
     columns = {name: np.concatenate([part[name] for part in figures]) for name in figures[0]}
     for i, row in enumerate(rows):
         for name in columns.keys() & row.keys():  # an observation may be called "mean"
@@ -182,7 +184,10 @@ def _columns(
     level: float,
     threshold: float | None,
     masses: bool,
+    lost: bool,
 ) -> dict[str, FloatArray]:
+    import numpy as np
+
     from lincat.inference.intervals import shown_interval
     from lincat.report.tables import HIGH, LOW
 
@@ -202,6 +207,11 @@ def _columns(
         if distribution.uncertainty is not None:
             ends = shown_interval(distribution, measure, argument)
             columns[name + LOW], columns[name + HIGH] = ends
+    grid = distribution.grid
+    if threshold is not None and lost and not grid.low < threshold <= grid.high:
+        for name in columns:  # what left the grid was moved to its ends: nothing is known outside
+            if name.startswith(f"below{threshold:g}"):
+                columns[name] = np.full(len(columns[name]), np.nan)
     columns["negative_mass"] = distribution.negative_mass
     if masses:
         pmf = proper.pmf

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from lincat.inference.answer import Check
+from lincat.inference.budget import Budget
 from lincat.inference.validation import Validation, coverage_name
 from lincat.report.answer_page import cautions, lost_mass, summary_text
 from lincat.report.tables import Row, summary_rows
@@ -33,6 +34,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float | None
     states: list[Row]
     validation: list[Row] | None
+    #: Where the error comes from, and what to spend on next.
+    budget: Budget | None
     warnings: list[str]
 
 
@@ -63,6 +66,7 @@ def summary_of(
             interval=None if answer.intervals is None else answer.interval,
         ),
         validation=None if answer.validation is None else [*answer.validation.rows()],
+        budget=answer.budget,
         warnings=[caution.text for caution in cautions(answer)],
     )
 

@@ -10,8 +10,6 @@ from lincat.coverage.run import FIGURES, Row
 from lincat.coverage.settings import CONFIDENCE, Bars, Settings
 from lincat.report.tables import as_markdown
 
-__all__ = ["as_document", "bar_rows", "misses"]
-
 _BARS = Bars()
 _WORDS = {"probability_below": "P(G < c)", "quantile": "5 % quantile", "cvar": "5 % CVaR"}
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from lincat.coverage.cases import CASES
 from lincat.processes.finite import Sampling
 
-__all__ = ["CONFIDENCE", "FIRST_SEED", "KINDS", "SIZES", "Bars", "Settings"]
-
 CONFIDENCE = 0.95
 #: Logs have seeds from here on; those before were looked at while methods were chosen.
 FIRST_SEED = 10_000

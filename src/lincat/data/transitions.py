@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -18,6 +18,9 @@ from lincat._arguments import (
     fail,
 )
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+
+#: How states are given: by features, or by their numbers.
+FeatureKind: TypeAlias = Literal["dense", "sparse", "states"]
 
 
 class Transitions:
@@ -90,7 +93,7 @@ class Transitions:
             self.weight = check_each(ratios, ratios >= 0.0, "weight", "numbers of at least 0")
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> FeatureKind:
         """How states are given: "dense", "sparse" or "states"."""
         return _kind(self.phi)
 
@@ -176,7 +179,7 @@ def check_state_features(value: Any, argument: str) -> FeatureMatrix:
     return check_array(value, argument, shape=(None, None))
 
 
-def _kind(features: FeatureMatrix) -> str:
+def _kind(features: FeatureMatrix) -> FeatureKind:
     if scipy.sparse.issparse(features):
         return "sparse"
     return "states" if features.ndim == 1 else "dense"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class Observations:
 
         self.gym_space = space
         self._start = 0
+        self.kind: Literal["number", "text", "point", "flat"]
         low: FloatArray | None = None
         high: FloatArray | None = None
         n_states: int | None = None

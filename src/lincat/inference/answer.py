@@ -14,6 +14,7 @@ from lincat._arguments import check_array, check_levels, check_number, fail
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
+from lincat.inference.budget import Budget
 from lincat.inference.intervals import Bands, Intervals, interval_of
 from lincat.inference.validation import Numbers, Validation
 
@@ -154,6 +155,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     curves : Curves or None
         A solution that is not learned step by step has none.
     validation : Validation or None
+    budget : Budget or None
+        Where the error comes from; of batch solutions.
     verdict : Verdict
     notes : tuple of str
         What was chosen, and why.
@@ -193,6 +196,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     threshold: float | None = None
     curves: Curves | None = None
     validation: Validation | None = None
+    budget: Budget | None = None
     verdict: Verdict = Verdict(trusted=None, sentence="Not checked.")
     notes: tuple[str, ...] = ()
     warnings: tuple[Caution, ...] = ()

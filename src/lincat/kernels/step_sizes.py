@@ -7,8 +7,6 @@ import numpy as np
 
 from lincat.kernels.guards import refuse
 
-__all__ = ["auto_steps", "squared_norms"]
-
 
 # Sums may be taken in any order, which lets them run through vector registers.
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})

@@ -35,8 +35,6 @@ from lincat.learners.schedules import (
     stable_step,
 )
 
-__all__ = ["Learner"]
-
 # Updates after which averages in float32 are put aside (averaging.py): √_FOLD roundings add up.
 _FOLD = 16_384
 # Transitions handed to a kernel at once: enough to hide the call, little enough to stay in cache.

@@ -25,8 +25,6 @@ from lincat.learners.schedules import StepSize
 from lincat.solvers.influence import Ensemble
 from lincat.statistics.block_statistics import Statistics
 
-__all__ = ["WARM_UP", "CategoricalLearner"]
-
 WARM_UP = 1000  # transitions that decide an automatic grid
 # From here on matrix products beat the loop over transitions, by 1.2 to 1.5 on one thread.
 _BLAS_BATCH = 128

@@ -23,8 +23,6 @@ import numpy as np
 from lincat._typing import FloatArray
 from lincat.learners.inputs import Rows
 
-__all__ = ["IterateAverage"]
-
 _FIRST_WINDOW = 512  # copies of the matrix before that would cost more than the updates
 
 

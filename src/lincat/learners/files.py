@@ -34,8 +34,6 @@ from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.learners.schedules import SCHEDULES, Seen
 from lincat.statistics.block_statistics import Statistics
 
-__all__ = ["load", "save", "save_bytes"]
-
 _ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
 _KEY = "lincat"
 # Values that hyper-parameters may be besides numbers and words; a file names the class of each.

@@ -24,8 +24,6 @@ from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
 
-__all__ = ["EVERY", "Constant", "GridWatch", "Growth", "constants_of", "grown"]
-
 #: Updates after which a grid is looked at: always the same ones, however a stream is cut.
 EVERY = 4096
 

@@ -9,8 +9,6 @@ from lincat.core.representation import uniform_cdf
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import CategoricalLearner
 
-__all__ = ["LinearCTD"]
-
 
 @final
 class LinearCTD(CategoricalLearner):

@@ -13,8 +13,6 @@ from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
 from lincat.learners.inputs import kernel_features
 
-__all__ = ["LinearTD"]
-
 # A TD error so many times larger than any return means that psi has left for good.
 _LARGEST_ERROR = 1e6
 

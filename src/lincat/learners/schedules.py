@@ -45,17 +45,6 @@ from lincat import kernels
 from lincat._arguments import InvalidInputError, check_number, fail
 from lincat._typing import FloatArray
 
-__all__ = [
-    "SCHEDULES",
-    "PolynomialDecay",
-    "Seen",
-    "StepSize",
-    "StepSizes",
-    "next_steps",
-    "schedule_from",
-    "stable_step",
-]
-
 # By `make tuning` on the processes of seed 0; see above.
 _START, _START_NEAR = 0.75, 0.375
 _FLOOR, _SPAN = 100.0, 3.0

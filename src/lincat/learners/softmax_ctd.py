@@ -11,8 +11,6 @@ from lincat._typing import FloatArray
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import CategoricalLearner
 
-__all__ = ["SoftmaxCTD"]
-
 
 @final
 class SoftmaxCTD(CategoricalLearner):

@@ -12,8 +12,6 @@ from lincat._typing import FloatArray
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import WARM_UP, CategoricalLearner
 
-__all__ = ["UnnormalisedCTD"]
-
 
 @final
 class UnnormalisedCTD(CategoricalLearner):

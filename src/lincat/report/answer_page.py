@@ -16,6 +16,7 @@ from lincat._arguments import check_levels, check_number, fail
 from lincat._typing import FloatArray
 from lincat.inference.answer import Answer, Bands, Caution
 from lincat.inference.comparison import Comparison
+from lincat.report.budget import budget_section
 from lincat.report.differences import certainty_sentence, differences_section
 from lincat.report.numbers import show_count, show_given, show_seconds, show_share, visible_range
 from lincat.report.pieces import (
@@ -117,6 +118,7 @@ def evaluation_page(
             )
         ),
         checks=checks_table(answer),
+        budget=budget_section(answer.budget),
         configuration=configuration(answer.config, command, answer.versions),
     )
 
@@ -300,6 +302,7 @@ def _page(
     checks: str,
     configuration: str,
     differences: str = "",
+    budget: str = "",
 ) -> str:
     several = bool(data.runs)
     bands = next((answer.bands for answer in data.answers if answer.bands is not None), None)
@@ -317,6 +320,7 @@ def _page(
         calibration(
             [answer.validation for answer in data.answers if answer.validation], several, checks
         ),
+        budget,
         configuration,
         "</main>",
     ]

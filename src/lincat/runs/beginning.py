@@ -21,8 +21,6 @@ from lincat.runs.plan import PILOT, Plan, choose_plan
 from lincat.runs.sources import Opened
 from lincat.runs.warm_start import warm_start
 
-__all__ = ["begin_model", "pilot_rows"]
-
 _WARM_UP = 10_000  # where learning goes step by step
 _INTERVALS = 50  # likewise
 _MOST_DENSE = 1024  # features whose sums are taken without being asked for

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Answer, Bands, Caution, Curves
+from lincat.inference.budget import Budget, error_budget
 from lincat.inference.intervals import intervals_of
 from lincat.inference.settling import FEWEST_BATCHES, Settling
 from lincat.inference.validation import Validation
@@ -21,6 +23,7 @@ from lincat.runs.folder import MetricsRow, RunFolder
 from lincat.runs.model import DistributionLearner, Model
 from lincat.runs.passes import SETTLED, in_deviations
 from lincat.runs.recorder import Recorder
+from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.influence import CAUTIONS
 
@@ -73,11 +76,29 @@ def answer_of(
         threshold=config.below,
         curves=curves_of(folder.metrics(), shown.names, config.level),
         validation=validation,
+        budget=_budget(model, shown, config.level, validation),
         verdict=judge(diagnosis_of(model), validation),
         notes=(*notes, *_grid_notes(model)),
         warnings=(*cautions, *_cautions(model, recorder, config, source.skipped_rows)),
         config=config_to_toml(config),
         versions=folder.versions,
+    )
+
+
+def _budget(
+    model: Model, shown: ShownStates, level: float, validation: Validation | None
+) -> Budget | None:
+    """Where the error comes from, if the learner knows its own."""
+    learner = model.learner
+    if not isinstance(learner, CategoricalLSTD) or _no_intervals(learner):
+        return None
+    return error_budget(
+        learner,
+        tuple(shown.names),
+        lambda other: replace(model, learner=other).predict_shown(shown),
+        level=level,
+        validation=validation,
+        widening=widening_of(model),
     )
 
 

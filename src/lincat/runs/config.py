@@ -15,14 +15,6 @@ from lincat.learners.registry import AveragingName, DtypeName, LearnerName, Step
 from lincat.tables.columns import Columns
 from lincat.tables.formats import FormatName
 
-__all__ = [
-    "EvaluationConfig",
-    "config_from_dict",
-    "config_from_toml",
-    "config_to_toml",
-    "read_config",
-]
-
 _Discount = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 _Share = Annotated[float, msgspec.Meta(gt=0.0, lt=1.0)]
 _Positive = Annotated[int, msgspec.Meta(ge=1)]

@@ -13,8 +13,6 @@ from lincat.runs.model import Model
 from lincat.solvers.moments import exact_widening
 from lincat.solvers.whitening import whiten
 
-__all__ = ["diagnosis_of", "rough_widening", "widening_of"]
-
 _STATES = 500  # of the sample that is looked at
 _ROUNDING = 1e-6  # of a mean
 _SMALLEST_SD = 0.1  # of the pooled one

@@ -25,8 +25,6 @@ from lincat.learners.files import save_bytes as learner_bytes
 from lincat.runs.potential import Potential
 from lincat.runs.shown import ShownStates
 
-__all__ = ["DistributionLearner", "Model"]
-
 #: What learns distributions: step by step, or from sums.
 DistributionLearner: TypeAlias = CategoricalLearner | CategoricalLSTD
 

@@ -11,8 +11,6 @@ from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 
-__all__ = ["SETTLED", "in_deviations", "moved"]
-
 #: Standard deviations that an estimate that has settled may still move.
 SETTLED = 0.02
 

@@ -16,8 +16,6 @@ from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 from lincat.solvers.krylov import ConvergenceError
 
-__all__ = ["Recorder"]
-
 _FIRST_ROW = 1024
 # Where every row means to solve, they begin after the warm-up and come with every doubling.
 _FIRST_SOLVED = 100_000

@@ -26,8 +26,6 @@ from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.growing import constants_of
 from lincat.solvers.krylov import ConvergenceError
 
-__all__ = ["WarmStart", "warm_start"]
-
 _FEW = 256  # features that are solved for as they are
 _BUMPS = 64  # of smooth ones otherwise
 _PSEUDO_ROWS = 15.0  # what a ridge weighs

@@ -23,20 +23,6 @@ from lincat._text import one_line
 from lincat._typing import IntArray
 from lincat.tables.formats import FORMATS
 
-__all__ = [
-    "STDIN",
-    "Chunk",
-    "Table",
-    "check_file",
-    "format_of",
-    "input_bytes",
-    "name_of",
-    "numbers_without",
-    "open_table",
-    "reading",
-    "standard_input",
-]
-
 STDIN = "-"
 # Bytes of a column of a row group read ahead. Without a limit the reader loads the whole column of
 # a row group, and a file may be a single row group.

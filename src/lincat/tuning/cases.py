@@ -12,8 +12,6 @@ from lincat.processes import catalog
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.problem import Problem
 
-__all__ = ["random_case"]
-
 _GAMMAS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99)
 _Rng = np.random.Generator
 

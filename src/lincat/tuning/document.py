@@ -14,8 +14,6 @@ from lincat.report.tables import as_markdown
 from lincat.tuning.run import Row
 from lincat.tuning.settings import PILOT, STEPS, Bars, Settings
 
-__all__ = ["as_section", "holds", "with_section"]
-
 _BARS = Bars()
 _HEADINGS = {"transitions": "{:,} transitions", "gamma": "gamma {:g}"}
 _BEGIN = "<!-- From here to the end mark written by make tuning; do not edit. -->"

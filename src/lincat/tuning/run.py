@@ -32,8 +32,6 @@ from lincat.solvers.exact import solve_categorical
 from lincat.tuning.cases import random_case
 from lincat.tuning.settings import KINDS, PILOT, PILOT_RIDGE, STEPS, Settings
 
-__all__ = ["Cell", "Row", "cells_of", "fixed_point", "missing_from", "read_rows", "run", "run_cell"]
-
 _CHUNK = 50_000  # transitions handed over at once
 
 

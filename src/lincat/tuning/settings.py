@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from lincat.processes.finite import Sampling
 
-__all__ = ["KINDS", "PILOT", "PILOT_RIDGE", "STEPS", "Bars", "Length", "Settings"]
-
 #: Constant steps, times the largest ‖phi‖².
 STEPS = tuple(2.0**-j for j in range(9))
 #: How data come, and what a process calls it.
