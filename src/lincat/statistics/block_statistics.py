@@ -335,11 +335,12 @@ class Statistics:
             empty = self._empty()
             size = empty.nbytes + empty.new_bytes(placement)
             self._blocks.begin(len(rows), size, self.memory_limit)
-        threads = workers()
+        threads, d, groups = workers(), self.n_features or 0, len(self._groups)
+        roomy = self._dense and self.nbytes_for(d, groups, self._blocks.most) <= self.memory_limit
         while first < len(rows):
             rest = placement[first:]
             block = self._blocks.open(self._empty)
-            while more := block.sums.new_bytes(rest):
+            while not roomy and (more := block.sums.new_bytes(rest)):
                 if self._blocks.fit(self.memory_limit, more, self._refusal):
                     break
                 block = self._blocks.open(self._empty)

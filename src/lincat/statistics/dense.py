@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import scipy.sparse
@@ -210,6 +210,7 @@ def _groups(buckets: list[Bucket]) -> tuple[set[int], set[int]]:
     }
 
 
+@cache
 def _column_shares(d: int, n: int) -> list[IntArray]:
     """Return the first and last column of each of at most n shares of about equal work.
 
