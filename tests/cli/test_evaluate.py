@@ -254,7 +254,7 @@ def test_force_with_a_bad_source_does_not_cost_the_run_before(here):
 def test_help_has_examples():
     ended = evaluate("--help")
     assert "Examples:" in ended.out
-    assert "cat log.jsonl | lincat evaluate - --format jsonl" in ended.out
+    assert "cat log.jsonl | lincat evaluate - --gamma 0.99" in ended.out
 
 
 def test_the_built_in_example_is_close_to_monte_carlo(here):

@@ -48,7 +48,7 @@ def test_rows_and_section():
     rows = difference_rows([found])
     assert [row["state"] for row in rows] == ["start", 'odd <"&> state']
     assert list(rows[0]) == [
-        "state", "difference", "mean", "q0.05", "cvar0.05", "P(G<4)", "dominance",
+        "state", "difference", "dominance", "mean", "q0.05", "cvar0.05", "P(G<4)",
     ]  # fmt: skip
     assert re.fullmatch(r"[\d.]+ \[[\d.]+, [\d.]+\]", rows[0]["mean"])
     assert rows[0]["dominance"] == "one dominates"

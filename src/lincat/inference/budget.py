@@ -37,7 +37,7 @@ __all__ = ["WORDS", "Budget", "Extrapolated", "Part", "error_budget", "extrapola
 
 _STATES = 200  # of the sample that is looked at
 _SMALLEST_SD = 0.1  # of the pooled one
-_AFFORDED = 20_000  # numbers of a solution on 2K intervals that is still made: about a second
+_AFFORDED = 10_000  # numbers of a solution on 2K intervals that is still made: about half a second
 _ORDER = (2.5, 5.5)  # by which successive differences fall where the order is two
 _SURE = 2.0  # standard errors
 _SEEN = 3.0  # of a correlation of blocks, which its own noise does not reach

@@ -60,8 +60,8 @@ def difference_rows(comparisons: Sequence[Comparison], *, named: bool = True) ->
             cells: dict[str, str | float | None] = {"state": state.state}
             if named:
                 cells["difference"] = f"{found.a} − {found.b}"
-            cells |= {_heading(one): _cell(one) for one in state.differences}
             cells["dominance"] = _dominance(found, state.first_order, state.second_order)
+            cells |= {_heading(one): _cell(one) for one in state.differences}
             rows.append(cells)
     return rows
 
@@ -136,10 +136,10 @@ def _cell(one: Difference) -> str:
 
 
 def _number(value: float, width: float) -> str:
-    """A number to a few hundredths of the width of its interval."""
+    """A number to a few hundredths of the width of its interval, at most."""
     if width <= 0.0:
         return show_given(float(f"{value:.3g}"))
-    return show_given(round(value, 2 - math.floor(math.log10(width))) + 0.0)
+    return show_given(round(value, 1 - math.floor(math.log10(width))) + 0.0)
 
 
 def _width(one: Difference) -> float:
