@@ -467,8 +467,8 @@ def test_features_chosen_are_explained_once(tmp_path, monkeypatch):
     finish(folder)
     notes = folder.answer.notes
     assert len(notes) == len(set(notes))
-    held, features, learner, grid = notes
-    assert held.startswith("The last 421 of 4,000 rows are held out")
+    features, learner, held, grid = notes
+    assert held.endswith(" of 4,000 rows are held out, to check the figures.")
     assert features.startswith("Distributions about a potential V")
     assert learner == "Learner: the batch solution (CategoricalLSTD), from sums."
     assert grid.startswith("Grid: [")

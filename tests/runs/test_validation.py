@@ -11,7 +11,7 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 from lincat.runs.sources import open_source
-from lincat.runs.validation import _by_held_out, held_out_rows
+from lincat.runs.validation import _by_held_out, held_out_rows, spread_hold_out
 from tests import naive
 from tests.runs.logs import run_whole, write_names, write_points
 
@@ -34,6 +34,26 @@ def test_enough_is_held_out_for_all_returns_to_be_known(tmp_path, gamma):
 def test_nothing_is_held_out_of_what_can_be_had_anew():
     assert held_out_rows(500, opened("frozen_lake")) == 0
     assert held_out_rows(500, opened("gym:CartPole-v1")) == 0
+
+
+def test_by_default_a_tenth_of_every_part_is_held_out(tmp_path):
+    found = opened(write_points(tmp_path / "log.parquet", rows=4000), gamma=0.9)
+    held = spread_hold_out(None, found)
+    steps = joined(list(found.source.batches()))
+    list(held.passing([steps]))
+    rest = math.ceil(math.log(1e-2) / math.log(0.9))
+    parts = 200 // rest  # 5 % of the rows may be held out for the sake of returns from others
+    assert held.rows == 400 + parts * rest
+    assert len(held.kept) == held.rows - (4000 - len(steps))
+
+
+def test_the_last_rows_where_parts_would_be_short_or_they_were_asked_for(tmp_path):
+    few = opened(write_points(tmp_path / "few.parquet", rows=400), gamma=0.9)
+    assert spread_hold_out(None, few) is None
+    assert held_out_rows(None, few) == 40 + 44
+    many = opened(write_points(tmp_path / "many.parquet", rows=4000), gamma=0.9)
+    assert spread_hold_out(100, many) is None
+    assert spread_hold_out(None, opened("frozen_lake")) is None
 
 
 # ------------------------------------------------------------------------------------ held out
@@ -73,7 +93,7 @@ def test_returns_are_sums_of_what_followed(monkeypatch):
     expected = naive.returns_to_go(reward, terminated, truncated, np.full(n, 0.9))
     usable = [i for i, (_, missing) in enumerate(expected) if missing <= 1e-2][:40]
     described = compared["description"]
-    assert described.startswith(f"{len(usable)} returns after those learned from")
+    assert described.startswith(f"{len(usable)} held-out returns")
     assert compared["method"] == "held_out"
     assert all(expected[i][1] == 0.0 for i in usable)  # nothing is missing of these
     np.testing.assert_allclose(compared["returns"], [expected[i][0] for i in usable])
@@ -96,7 +116,7 @@ def test_states_never_seen_before_are_left_out_and_counted():
     shown = ShownStates(["start"], [np.array([0])])
     config = EvaluationConfig(source=["x"], validate=4)
     found = _by_held_out(constant_model(np.arange(3)), shown, held, 0.9, config)
-    assert found.description.startswith("2 returns")
+    assert found.description.startswith("2 held-out returns")
     assert "2 more, of states never seen before" in found.description
     assert found["all"].n_returns == 2
     with pytest.raises(lincat.InvalidInputError, match="all of states never seen before"):

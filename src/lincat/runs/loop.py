@@ -26,6 +26,7 @@ from lincat.learners.divergence import DivergenceError
 from lincat.runs.beginning import begin_model, pilot_rows
 from lincat.runs.conclude import answer_of
 from lincat.runs.folder import RunFolder
+from lincat.runs.held_out import SpreadHoldOut
 from lincat.runs.model import Model
 from lincat.runs.passes import SETTLED, moved
 from lincat.runs.plan import whole_steps
@@ -34,7 +35,12 @@ from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.sources import Opened, open_source
 from lincat.runs.stream import HoldOut, in_multiples, limited
-from lincat.runs.validation import check_model, held_out_of_stream, held_out_rows
+from lincat.runs.validation import (
+    check_model,
+    held_out_of_stream,
+    held_out_rows,
+    spread_hold_out,
+)
 
 __all__ = ["EvaluationRun", "Progress"]
 
@@ -95,7 +101,7 @@ class EvaluationRun:
         self._stop = threading.Event()
         self.model: Model
         self.shown: ShownStates
-        self._held = HoldOut(0)
+        self._held: HoldOut | SpreadHoldOut = HoldOut(0)
         self._opened = open_source(self.config) if opened is None else opened
         self.seconds = 0.0
         self._n_step = 1
@@ -119,8 +125,9 @@ class EvaluationRun:
             batches = self._warm_up(batches)
             if config.validate is None and held.rows:
                 of = "" if opened.rows is None else f" of {opened.rows:,}"
+                which = "" if isinstance(held, SpreadHoldOut) else "The last "
                 self.notes.append(
-                    f"The last {held.rows:,}{of} rows are held out, to check the figures."
+                    f"{which}{held.rows:,}{of} rows are held out, to check the figures."
                 )
         yield Progress("preparing", done, total)
         stop = None if opened.is_live else self._stop
@@ -144,13 +151,18 @@ class EvaluationRun:
     def _batches(self, skip: int) -> Iterator[Steps]:
         """The steps that may be learned from, after the first so many."""
         opened = self._opened
+        # Rows that are held out may lie between those learned from: then all are read again.
+        held = self._held
+        skipped = 0 if isinstance(held, SpreadHoldOut) else skip
         # Kept: to close it would wait for a stream that is silent.
-        self._source_batches = opened.source.batches(skip=skip)
+        self._source_batches = opened.source.batches(skip=skipped)
         batches: Iterable[Steps] = self._source_batches
         if opened.is_live:  # whose end is the user's to say, in the warm-up too
             batches = prefetched(batches, stop=self._stop)
-        batches = limited(batches, None if opened.steps is None else opened.steps - skip)
-        return iter(self._held.passing(batches))
+        batches = limited(batches, None if opened.steps is None else opened.steps - skipped)
+        if isinstance(held, SpreadHoldOut):
+            return held.passing(batches, skip)
+        return held.passing(batches)
 
     def _prepared(self, batches: Iterable[Steps]) -> Iterable[Steps]:
         gamma, size = self._opened.gamma, self.config.batch_size
@@ -172,7 +184,7 @@ class EvaluationRun:
         else:
             distance = moved(self.model, self.shown)
             again = over < _MOST_PASSES and distance is not None and distance > SETTLED
-        if again:
+        if again and isinstance(self._held, HoldOut):
             self._held = HoldOut(self._held.rows or 0)
         return again
 
@@ -251,7 +263,7 @@ class EvaluationRun:
         """Continue from the newest checkpoint, if there is one; return how far its pass is."""
         checkpoint = self.folder.last_checkpoint()
         opened, validate = self._opened, self.config.validate
-        self._held = HoldOut(held_out_rows(validate, opened))
+        self._held = spread_hold_out(validate, opened) or HoldOut(held_out_rows(validate, opened))
         decided = validate is not None or opened.rows is not None or not opened.is_live
         if checkpoint is None:
             self.folder.forget_metrics()

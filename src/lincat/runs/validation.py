@@ -14,17 +14,20 @@ from lincat.inference.validate import validate
 from lincat.inference.validation import Validation
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
+from lincat.runs.held_out import SpreadHoldOut
 from lincat.runs.model import Model
 from lincat.runs.realised import realised_returns
 from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.returns import true_returns
 
-__all__ = ["check_model", "held_out_of_stream", "held_out_rows"]
+__all__ = ["check_model", "held_out_of_stream", "held_out_rows", "spread_hold_out"]
 
 # Of a return whose record breaks off, at most this much of what would follow may be missing.
 _TOLERANCE = 1e-2
 _MOST_HELD = 20_000
+_MOST_PARTS = 10  # of a record, from each of which some rows are held out
+_LOST = 0.05  # of all rows may be held out for the sake of returns from others
 _MOST_SCORED = 4_000  # of these, without being asked for
 _FEWEST_ENDS = 10  # of episodes, from which their length is known
 _ROLLOUTS = 1_000  # without being asked for
@@ -47,15 +50,34 @@ def held_out_rows(n: int | None, opened: Opened) -> int:
     return _a_tenth(opened.rows, opened.gamma, next(iter(opened.source.batches()), None))
 
 
+def spread_hold_out(n: int | None, opened: Opened) -> SpreadHoldOut | None:
+    """Return the same by default, as rows from every part of what there is.
+
+    None where parts would be too short for returns to be known, or where the last rows were asked
+    for.
+    """
+    if n is not None or not opened.is_recorded or not opened.rows:
+        return None
+    first = next(iter(opened.source.batches()), None)
+    wanted, rest = _tenth_and_rest(opened.rows, opened.gamma, first)
+    parts = min(int(_LOST * opened.rows) // max(rest, 1), _MOST_PARTS)
+    return SpreadHoldOut(opened.rows, wanted + parts * rest, parts) if parts > 1 else None
+
+
 def held_out_of_stream(first: Steps, gamma: float) -> int:
     """Return the same by default for a stream of unknown length, by its first steps."""
     return _a_tenth(len(first), gamma, first)
 
 
 def _a_tenth(rows: int, gamma: float, first: Steps | None) -> int:
-    n = min(rows // 10, _MOST_HELD)
-    held = n + min(_rest(gamma, _TOLERANCE, n), _episode(first, rows))
+    held = sum(_tenth_and_rest(rows, gamma, first))
     return held if held <= 0.3 * rows else 0
+
+
+def _tenth_and_rest(rows: int, gamma: float, first: Steps | None) -> tuple[int, int]:
+    """How many returns are wanted, and the steps that the last of them takes to be known."""
+    n = min(rows // 10, _MOST_HELD)
+    return n, min(_rest(gamma, _TOLERANCE, n), _episode(first, rows))
 
 
 def _episode(first: Steps | None, rows: int) -> int:
@@ -152,7 +174,7 @@ def _by_held_out(
         raise fail(
             "validate",
             "held-out steps whose returns are known",
-            f"none among the last {len(held)}, {reason}",
+            f"none among {len(held):,}, {reason}",
             "hold out more, or leave validation out",
         )
     stretch = _stretches(held, gamma)
@@ -165,5 +187,5 @@ def _by_held_out(
         blocks=stretch[chosen].tolist(),
         tail=config.level,
         method="held_out",
-        description=f"{len(chosen):,} returns after those learned from, held out{left_out}",
+        description=f"{len(chosen):,} held-out returns{left_out}",
     )

@@ -1,0 +1,49 @@
+"""Rows held out of every part of a record, against a list of their numbers."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lincat.data.steps import Steps, joined
+from lincat.runs.held_out import SpreadHoldOut
+
+
+def numbered(n):
+    state = np.arange(n)
+    return Steps(state, state * 1.0, state + 1, state % 7 == 6, state % 5 == 4)
+
+
+@given(st.integers(1, 60), st.integers(1, 6), st.floats(0.0, 0.9), st.data(), st.integers(0, 10))
+def test_some_of_every_part(total, parts, share, data, missing):
+    parts = min(parts, total)
+    rows = int(share * total)
+    steps = numbered(max(total - missing, 0))  # a file may hold fewer steps than rows
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(steps)), max_size=5)))
+    batches = [steps[a:b] for a, b in zip([0, *cuts], [*cuts, len(steps)], strict=True)]
+    held = set()
+    for part in range(1, parts + 1):
+        size = rows * part // parts - rows * (part - 1) // parts
+        held |= set(range(total * part // parts - size, total * part // parts))
+    wanted = [i for i in range(len(steps)) if i not in held]
+    keeper = SpreadHoldOut(total, rows, parts)
+    passed = [i for piece in keeper.passing(batches) for i in piece.observation.tolist()]
+    assert passed == wanted
+    kept = keeper.kept
+    rest = [i for i in range(len(steps)) if i in held]
+    assert ([] if kept is None else kept.observation.tolist()) == rest
+    # Where neighbours are parted, the record breaks off; nowhere else.
+    again = SpreadHoldOut(total, rows, parts)
+    learned = list(again.passing([steps]))
+    for piece in [joined(learned)] if learned else []:
+        state = piece.observation
+        parted = np.append(np.diff(state) > 1, state[-1] + 1 in held)
+        np.testing.assert_array_equal(
+            piece.truncated, (steps.truncated[state] | parted) & ~(parted & steps.terminated[state])
+        )
+    skip = data.draw(st.integers(0, len(wanted)))
+    later = SpreadHoldOut(total, rows, parts)
+    passed = [i for piece in later.passing(batches, skip) for i in piece.observation.tolist()]
+    assert passed == wanted[skip:]
+    assert (later.kept is None) == (kept is None)
+    if kept is not None:
+        np.testing.assert_array_equal(later.kept.truncated, kept.truncated)
