@@ -20,7 +20,9 @@ week, and the spread of that week is part of the observation.
 
 Features, grid, learner and steps are lincat's own choice; it is told gamma, the columns, and that
 the record breaks off while the market continues. The last tenth of what is learned from is held
-out, and that is the height of the crisis: the verdict says what the past could know of it.
+out, and that is the height of the crisis: the verdict says that the figures are not to be trusted.
+On 2023 and 2024 they have a CRPS of 134 EUR, where one distribution for all hours has 182 (and 128
+came out of features, n-step, grid and passes chosen by hand, with a look at these years).
 """
 
 import argparse

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 import lincat
-from lincat.inference.answer import Answer, Bands, Caution, Curves
+from lincat.inference.answer import Answer, Caution, Curves
+from lincat.inference.intervals import Bands
 
 GRID = lincat.Grid(0.0, 2.0, intervals=2)
 CURVES = Curves(

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from lincat.runs.config import EvaluationConfig
     from lincat.runs.folder import RunFolder
 
-__all__ = ["evaluate", "finish"]
 
 # The built-in example: a pole that a noisy policy keeps from falling, for a while.
 _EXAMPLE: dict[str, Any] = {

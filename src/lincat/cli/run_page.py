@@ -13,8 +13,6 @@ from lincat.report.answer_page import cautions, lost_mass, summary_text
 from lincat.report.tables import Row, summary_rows
 from lincat.runs.run import Run
 
-__all__ = ["Summary", "short_scores", "summary_of"]
-
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """What --json prints of a run; ``states`` and ``validation`` are rows of tables."""

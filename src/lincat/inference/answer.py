@@ -18,15 +18,6 @@ from lincat.inference.budget import Budget
 from lincat.inference.intervals import Bands, Intervals, interval_of
 from lincat.inference.validation import Numbers, Validation
 
-__all__ = [
-    "Answer",
-    "Bands",
-    "Caution",
-    "Check",
-    "Curves",
-    "Verdict",
-]
-
 _FORMAT: Final = 1
 
 

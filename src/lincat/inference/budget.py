@@ -33,8 +33,6 @@ from lincat.solvers.krylov import ConvergenceError
 from lincat.solvers.moments import solve_moments
 from lincat.solvers.whitening import whiten
 
-__all__ = ["WORDS", "Budget", "Extrapolated", "Part", "error_budget", "extrapolate"]
-
 _STATES = 200  # of the sample that is looked at
 _SMALLEST_SD = 0.1  # of the pooled one
 _AFFORDED = 10_000  # numbers of a solution on 2K intervals that is still made: about half a second

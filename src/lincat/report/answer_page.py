@@ -14,8 +14,9 @@ import numpy as np
 
 from lincat._arguments import check_levels, check_number, fail
 from lincat._typing import FloatArray
-from lincat.inference.answer import Answer, Bands, Caution
+from lincat.inference.answer import Answer, Caution
 from lincat.inference.comparison import Comparison
+from lincat.inference.intervals import Bands
 from lincat.report.budget import budget_section
 from lincat.report.differences import certainty_sentence, differences_section
 from lincat.report.numbers import show_count, show_given, show_seconds, show_share, visible_range
@@ -38,17 +39,6 @@ from lincat.report.sentences import (
 )
 from lincat.report.shell import facts, interactive_page, prose
 from lincat.report.tables import html_table, summary_rows
-
-__all__ = [
-    "cautions",
-    "comparison_page",
-    "comparison_text",
-    "evaluation_page",
-    "incomparable",
-    "lost_mass",
-    "page",
-    "summary_text",
-]
 
 _MOST_RUNS = 24
 _NEGLIGIBLE = 1e-3  # negative mass

@@ -9,8 +9,6 @@ from lincat.inference.budget import WORDS, Budget, Part
 from lincat.report.shell import prose, section
 from lincat.report.tables import Row, html_table
 
-__all__ = ["budget_rows", "budget_section"]
-
 _WIDTH, _ROW, _LEFT, _RIGHT = 640.0, 28.0, 160.0, 60.0  # of the picture
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
-from lincat.inference.answer import Answer, Bands, Caution, Curves
+from lincat.inference.answer import Answer, Caution, Curves
 from lincat.inference.budget import Budget, error_budget
-from lincat.inference.intervals import intervals_of
+from lincat.inference.intervals import Bands, intervals_of
 from lincat.inference.settling import FEWEST_BATCHES, Settling
 from lincat.inference.validation import Validation
 from lincat.inference.verdict import judge
