@@ -8,7 +8,8 @@ import pytest
 
 import lincat
 from lincat.inference.answer import Caution
-from lincat.report.answer_page import cautions, comparison_page, evaluation_page
+from lincat.report.answer_page import comparison_page, evaluation_page
+from lincat.report.cautions import cautions
 from lincat.report.numbers import show_given, show_number, show_share, visible_range
 from tests.report import samples
 

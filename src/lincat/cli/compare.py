@@ -66,7 +66,8 @@ def compare(
 
     from lincat._files import write_atomically
     from lincat.cli.run_page import short_scores
-    from lincat.report.answer_page import comparison_page, comparison_text, lost_mass
+    from lincat.report.answer_page import comparison_page, comparison_text
+    from lincat.report.cautions import lost_mass
     from lincat.report.differences import difference_rows
     from lincat.report.tables import rich_table, summary_rows
     from lincat.runs.run import read_run

@@ -101,7 +101,7 @@ def predict(
     import numpy as np
 
     from lincat._files import write_atomically
-    from lincat.report.answer_page import lost_mass
+    from lincat.report.cautions import lost_mass
     from lincat.runs.run import read_run
     from lincat.tables.columns import Columns
 

@@ -9,7 +9,8 @@ import msgspec
 from lincat.inference.answer import Check
 from lincat.inference.budget import Budget
 from lincat.inference.validation import Validation, coverage_name
-from lincat.report.answer_page import cautions, lost_mass, summary_text
+from lincat.report.answer_page import summary_text
+from lincat.report.cautions import cautions, lost_mass
 from lincat.report.tables import Row, summary_rows
 from lincat.runs.run import Run
 

@@ -14,12 +14,13 @@ import numpy as np
 
 from lincat._arguments import check_levels, check_number, fail
 from lincat._typing import FloatArray
-from lincat.inference.answer import Answer, Caution
+from lincat.inference.answer import Answer
 from lincat.inference.comparison import Comparison
 from lincat.inference.intervals import Bands
 from lincat.report.budget import budget_section
+from lincat.report.cautions import cautions, lost_mass
 from lincat.report.differences import certainty_sentence, differences_section
-from lincat.report.numbers import show_count, show_given, show_seconds, show_share, visible_range
+from lincat.report.numbers import show_count, show_given, show_seconds, visible_range
 from lincat.report.pieces import (
     calibration,
     checks_table,
@@ -41,7 +42,6 @@ from lincat.report.shell import facts, interactive_page, prose
 from lincat.report.tables import html_table, summary_rows
 
 _MOST_RUNS = 24
-_NEGLIGIBLE = 1e-3  # negative mass
 _BAND_DIGITS = 5
 
 
@@ -239,11 +239,6 @@ def incomparable(answers: Sequence[Answer], runs: Sequence[str]) -> str:
     return ""
 
 
-def lost_mass(answer: Answer) -> bool:
-    """Whether mass fell off the grid, so that nothing is known of what lies outside."""
-    return any(caution.code == "off_grid" for caution in answer.warnings)
-
-
 def summary_text(
     answer: Answer, *, level: float | None = None, threshold: float | None = None
 ) -> str:
@@ -261,24 +256,6 @@ def summary_text(
     The chance to end below 10 is 4.0 %.
     """
     return "\n".join(_sentences(answer, *_asked(answer, level, threshold)))
-
-
-def cautions(answer: Answer) -> list[Caution]:
-    """Return the answer's warnings, with those that its own figures give rise to."""
-    found = list(answer.warnings)
-    if not answer.complete:
-        text = "The run was interrupted: this is what it had learned by then."
-        found.insert(0, Caution("interrupted", text))
-    negative = answer.returns.negative_mass
-    if negative.max() > _NEGLIGIBLE:
-        worst = int(negative.argmax())
-        share = show_share(float(negative[worst]))
-        text = (
-            f"Negative mass: up to {share} (state {answer.state_names[worst]}). Distributions, "
-            "quantiles and tails are of the nearest proper ones; means are as learned."
-        )
-        found.append(Caution("negative_mass", text))
-    return found
 
 
 def _page(

@@ -13,8 +13,6 @@ import numpy as np
 
 from lincat.data.steps import Steps, joined
 
-__all__ = ["SpreadHoldOut"]
-
 
 class SpreadHoldOut:
     """Passes steps on, but for the last ones of each of so many equal parts.

@@ -42,8 +42,6 @@ from lincat.runs.validation import (
     spread_hold_out,
 )
 
-__all__ = ["EvaluationRun", "Progress"]
-
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Transitions learned from at a time: so many at first, then this share of those seen so far.
 _FIRST_PIECE = 1024

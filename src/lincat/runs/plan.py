@@ -32,8 +32,6 @@ from lincat.runs.model import Model
 from lincat.runs.potential import Potential
 from lincat.runs.realised import realised_returns
 
-__all__ = ["PILOT", "Plan", "choose_plan", "whole_steps"]
-
 #: Transitions from which a plan is made.
 PILOT = 100_000
 

@@ -21,8 +21,6 @@ from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.returns import true_returns
 
-__all__ = ["check_model", "held_out_of_stream", "held_out_rows", "spread_hold_out"]
-
 # Of a return whose record breaks off, at most this much of what would follow may be missing.
 _TOLERANCE = 1e-2
 _MOST_HELD = 20_000
