@@ -16,7 +16,7 @@ import numpy as np
 from lincat.inference.answer import Check, Verdict
 from lincat.inference.validation import GroupValidation, Validation
 
-_PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
+_PRECISION = 0.10  # standard error of mean and standard deviation, in standard deviations
 _SIGNED = 0.02  # negative mass, of which errors of single states often come
 _SIGNED_SEEN = 0.05  # likewise, where single states were held against returns of their own
 _COARSER = 2.0  # times fewer intervals than wanted

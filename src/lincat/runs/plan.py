@@ -39,12 +39,12 @@ _MOST_POINTS = 1024  # different points that are still a table
 _VISITS = 20  # of each of them, on average, at least
 _PSEUDO_ROWS = 15.0  # what a ridge weighs
 _STEPS = 0.1  # of the horizon: rewards of so many steps are summed, where steps are long
-_TRAINED = 0.8  # of the pilot, in a trial
+_TRAINED = 0.7  # of the pilot, in a trial
 _TRIAL_ROWS = 25_000  # of the pilot, at most
 _TRIAL_INTERVALS = 200
 _SCORED = 1_000  # returns that a trial is scored on, at most
 _FEWEST = 100  # returns from which a trial says anything
-_REST = 0.02  # weight of what is missing of a return at most
+_REST = 0.05  # weight of what is missing of a return at most
 _BETTER = 2.0  # standard errors by which another candidate must win
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
 
