@@ -423,14 +423,16 @@ def test_the_learner_gets_what_it_would_get_by_hand(tmp_path):
     folder = run_whole(tmp_path / "run", config)
     steps = joined(list(open_source(config).source.batches()))
     features = lincat.Scaling().fit(steps.observation[:700])
-    learner = lincat.LinearCTD(grid=lincat.Grid(-5.0, 5.0, 20), gamma=0.8)
-    learner.partial_fit(
+    phi, phi_next = (
         features.transform(steps.observation),
-        steps.reward,
         features.transform(steps.next_observation),
-        terminated=steps.terminated,
-        batch_size=5,
     )
+    grid = lincat.Grid(-5.0, 5.0, 20)
+    # It begins with the batch solution of the warm-up, drawn together by 15 rows.
+    first = lincat.CategoricalLSTD(grid=grid, gamma=0.8, ridge=15 / 700)
+    first.fit(phi[:700], steps.reward[:700], phi_next[:700], terminated=steps.terminated[:700])
+    learner = lincat.LinearCTD(grid=grid, gamma=0.8).start_at(grid, first.Theta_, after=700)
+    learner.partial_fit(phi, steps.reward, phi_next, terminated=steps.terminated, batch_size=5)
     model = lincat.load(folder.model_file)
     np.testing.assert_allclose(model.Theta_, learner.Theta_, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(model.Theta_mean_, learner.Theta_mean_, rtol=1e-12, atol=1e-12)

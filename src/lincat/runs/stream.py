@@ -57,7 +57,7 @@ class HoldOut:
         """Yield what need not wait any more."""
         if self.rows is None:
             self.rows = 0
-            if self._decide is not None and self._waiting:
+            if self._decide is not None and self._n_waiting:
                 self.rows = self._decide(joined(list(self._waiting)))
         while self._waiting and self._n_waiting > self.rows:
             first = self._waiting.popleft()
