@@ -24,6 +24,9 @@ from lincat.tables.readers import Chunk, input_bytes, name_of, numbers_without, 
 
 _BLOCK = 1 << 20  # bytes read at a time
 _LONGEST_LINE = 1 << 26
+# The file that Arrow read last. Its reading thread lets go of a file a moment after the last row is
+# out; were nobody else to hold it, that takes the interpreter, and a process that is ending aborts.
+_read_last: list[Any] = []
 
 
 def bad_row(path: str, row: int | str, expected: str, got: str) -> InvalidInputError:
@@ -60,9 +63,11 @@ class CsvTable:
         if not self._rest:
             return  # Arrow calls a table without rows an error
         at = 1
+        source = pa.PythonFile(_Rest(self._rest, self._input), mode="r")
+        _read_last[:] = [source]
         with reading(self._path, "CSV file"):
             reader = arrow_csv.open_csv(
-                pa.PythonFile(_Rest(self._rest, self._input), mode="r"),
+                source,
                 read_options=arrow_csv.ReadOptions(
                     column_names=self.names, use_threads=False, block_size=_BLOCK
                 ),
