@@ -37,21 +37,21 @@ def test_nothing_is_held_out_of_what_can_be_had_anew():
 
 
 def test_by_default_a_tenth_of_every_part_is_held_out(tmp_path):
-    found = opened(write_points(tmp_path / "log.parquet", rows=4000), gamma=0.9)
+    found = opened(write_points(tmp_path / "log.parquet", rows=12_000), gamma=0.9)
     held = spread_hold_out(None, found)
     steps = joined(list(found.source.batches()))
     list(held.passing([steps]))
     rest = math.ceil(math.log(1e-2) / math.log(0.9))
-    parts = 200 // rest  # 5 % of the rows may be held out for the sake of returns from others
-    assert held.rows == 400 + parts * rest
-    assert len(held.kept) == held.rows - (4000 - len(steps))
+    parts = 240 // rest  # 2 % of the rows may be held out for the sake of returns from others
+    assert held.rows == 1200 + parts * rest
+    assert len(held.kept) == held.rows - (12_000 - len(steps))
 
 
 def test_the_last_rows_where_parts_would_be_short_or_they_were_asked_for(tmp_path):
     few = opened(write_points(tmp_path / "few.parquet", rows=400), gamma=0.9)
     assert spread_hold_out(None, few) is None
     assert held_out_rows(None, few) == 40 + 44
-    many = opened(write_points(tmp_path / "many.parquet", rows=4000), gamma=0.9)
+    many = opened(write_points(tmp_path / "many.parquet", rows=12_000), gamma=0.9)
     assert spread_hold_out(100, many) is None
     assert spread_hold_out(None, opened("frozen_lake")) is None
 
