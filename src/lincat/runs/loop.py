@@ -207,6 +207,9 @@ class EvaluationRun:
 
     def _pieces(self, reader: Iterator[Transitions]) -> Iterator[Transitions]:
         """Cut batches so that early on, where curves move, there is something to see of it."""
+        if not isinstance(self.model.learner, CategoricalLearner):  # sums have no curves
+            yield from reader
+            return
         size, done = self.config.batch_size, self.model.done
         for transitions in reader:
             begin = 0
@@ -311,9 +314,8 @@ class EvaluationRun:
     def _rehearse(self, sample: Steps) -> None:
         """Have kernels compiled, or read from disk, before the clock starts."""
         stand_in = self.model.learner.clone()
-        if not isinstance(stand_in, CategoricalLearner):
-            return
-        stand_in.warn = False
+        if isinstance(stand_in, CategoricalLearner):
+            stand_in.warn = False
         # If it diverges, so will the learner, which then says after how many transitions.
         with suppress(DivergenceError):
             rows = self.model.transitions(sample[:_FIRST_PIECE])
