@@ -118,7 +118,7 @@ class FileSource:
 
     @property
     def length(self) -> int | None:
-        """The number of steps: known for Parquet files, and frames, of transitions, if bad rows stop."""
+        """The number of steps: of transitions in Parquet files and frames, if bad rows stop."""
         exact = self._places[0].exact and self._stop
         return self.n_rows if exact and self._layout.columns.next_observation is not None else None
 
