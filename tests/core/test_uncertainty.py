@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import lincat
-from lincat.core.uncertainty import Uncertainty, _probability_interval
+from lincat.core.uncertainty import Uncertainty, _probability_interval, turned
 from tests import naive, strategies
 
 GRID = lincat.Grid(-1.0, 3.0, 16)
@@ -41,12 +41,13 @@ def figure(dist, measure, argument):
 def test_intervals_are_those_of_the_definition(measure, argument):
     dist = smooth(size=1e-4)
     low, high = dist.interval(measure, argument)
+    by_draws = measure in ("quantile", "cvar")  # whose own noise is a few per cent
     margin = naive.interval_margin(
         dist.cdf_values, dist.uncertainty.directions, 0.95,
         lambda cdf: figure(lincat.ReturnDistribution(cdf, GRID), measure, argument),
+        turn=by_draws,
     )  # fmt: skip
     centre = figure(dist, measure, argument)
-    by_draws = measure in ("quantile", "cvar")  # whose own noise is a few per cent
     np.testing.assert_allclose((low + high) / 2, centre, atol=2e-2 * margin.min())
     np.testing.assert_allclose((high - low) / 2, margin, rtol=0.12 if by_draws else 0.01)
 
@@ -79,6 +80,19 @@ def test_bands_hold_their_estimate_and_do_not_jump(value, se, reach):
     assert np.clip(value, 0.0, 1.0) - 1e-11 <= high[0] <= 1.0
     near = _probability_interval(np.array([value + 1e-9]), np.array([se]), reach)
     np.testing.assert_allclose(near, (low, high), atol=1e-6)
+
+
+@given(st.floats(0.0, 1.0), st.floats(1e-9, 0.6), st.floats(-2.0, 2.0))
+def test_draws_stay_chances_and_move_by_their_errors(value, se, error):
+    p, size = np.array([value]), np.array([se])
+    drawn = turned(p, size, np.array([error]))[0]
+    least = min(2 * se, 0.5)
+    # Of a chance that is clear of 0 and 1 no draw leaves [0, 1]; of others by what they lack.
+    assert -max(least - value, 0.0) - 1e-12 <= drawn <= 1.0 + max(value + least - 1.0, 0.0) + 1e-12
+    assert turned(p, size, np.zeros(1))[0] == pytest.approx(value, abs=1e-12)
+    assert (drawn - value) * error >= -1e-12
+    small = 1e-5 * se
+    assert turned(p, size, np.array([small]))[0] - value == pytest.approx(small, rel=1e-3, abs=1e-15)
 
 
 @pytest.mark.parametrize(("measure", "argument"), MEASURES)

@@ -7,7 +7,8 @@ error itself. Three kinds of figure follow from them:
   degrees of freedom; variance and exponential moments likewise, by their derivative. Probabilities
   take it on the scale of log-odds, as those near 0 or 1 err by factors rather than by amounts;
 - kinked ones (quantiles, CVaR): draws E = Σ_j g_j E_j/(√nu chi), and h(F) ± the quantile of
-  |h(F + E) − h(F)|, both made monotone the same way. Symmetric, since percentiles of h(F + E)
+  |h(F ⊕ E) − h(F)|, both made monotone the same way; ⊕ adds to the angle whose sin² is F, as draws
+  would have chances below 0 in the tail otherwise. Symmetric, since percentiles of h(F ⊕ E)
   themselves hold too rarely where a kink is near;
 - whole CDFs: the largest |E_k|/se_k over the atoms, in the same draws.
 """
@@ -168,6 +169,27 @@ def _probability_interval(p: FloatArray, se: FloatArray, reach: FloatArray | flo
     return low, high
 
 
+def turned(p: FloatArray, se: FloatArray, errors: FloatArray) -> FloatArray:
+    """Return probabilities with errors, (..., K), added to their angles, asin √p.
+
+    An angle errs as much wherever p is, and no draw leaves [0, 1]. Where p is not known to be above
+    0, or below 1, by twice its standard error, it moves as it would there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.core.uncertainty import turned
+    >>> p, se = np.array([0.5, 0.01]), np.array([0.1, 0.004])
+    >>> turned(p, se, np.array([[0.01, 0.01], [0.0, -0.01]])).round(4)
+    array([[0.51  , 0.0225],
+           [0.5   , 0.0025]])
+    """
+    least = np.clip(_CLEAR * se, 1e-12, 0.5)
+    inside = np.clip(p, least, 1.0 - least)
+    angles = np.arcsin(np.sqrt(inside)) + errors / (2.0 * np.sqrt(inside * (1.0 - inside)))
+    return np.asarray(np.sin(np.clip(angles, 0.0, np.pi / 2.0)) ** 2 + (p - inside))
+
+
 def _around(uncertainty: Uncertainty, centre: FloatArray, errors: FloatArray) -> Interval:
     """Student's interval about n estimates, whose errors in each direction are (nu, n)."""
     margin = uncertainty.student() * np.sqrt(np.mean(errors**2, axis=0))
@@ -242,10 +264,12 @@ def _by_draws(
     m: int,
 ) -> Interval:
     coefficients = uncertainty.coefficients()
+    se = np.sqrt(np.mean(uncertainty.directions**2, axis=0))
     centre, margin = np.empty((len(cdf), m)), np.empty((len(cdf), m))
     for i, row in enumerate(cdf):
         centre[i] = measure(row[None], i)[0]
-        moved = measure(row + coefficients @ uncertainty.directions[:, i], i) - centre[i]
+        draws = turned(row, se[i], coefficients @ uncertainty.directions[:, i])
+        moved = measure(draws, i) - centre[i]
         margin[i] = np.quantile(np.abs(moved), uncertainty.confidence, axis=0)
     return centre - margin, centre + margin
 
