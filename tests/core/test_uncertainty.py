@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import lincat
-from lincat.core.uncertainty import Uncertainty, _probability_interval, turned
+from lincat.core import risk
+from lincat.core.uncertainty import (
+    Uncertainty,
+    _probability_interval,
+    figures_of_draws,
+    turned,
+)
 from tests import naive, strategies
 
 GRID = lincat.Grid(-1.0, 3.0, 16)
@@ -91,8 +97,22 @@ def test_draws_stay_chances_and_move_by_their_errors(value, se, error):
     assert -max(least - value, 0.0) - 1e-12 <= drawn <= 1.0 + max(value + least - 1.0, 0.0) + 1e-12
     assert turned(p, size, np.zeros(1))[0] == pytest.approx(value, abs=1e-12)
     assert (drawn - value) * error >= -1e-12
-    small = 1e-5 * se
-    assert turned(p, size, np.array([small]))[0] - value == pytest.approx(small, rel=1e-3, abs=1e-15)
+    moved = turned(p, size, np.array([1e-5 * se]))[0] - value
+    assert moved == pytest.approx(1e-5 * se, rel=1e-3, abs=1e-15)
+
+
+@given(st.integers(0, 99), st.floats(1e-4, 0.05), st.lists(st.floats(0.01, 1.0), min_size=1))
+def test_what_lies_above_the_level_does_not_count(seed, size, levels):
+    dist = smooth(n=1, size=size, seed=seed)
+    known, row, levels = dist.uncertainty, dist.cdf_values[0], np.array(levels)
+    errors = known.coefficients()[:50] @ known.directions[:, 0]
+    whole, share = turned(row, known.sizes()[0], errors), risk.spread_share(dist.cdf_values)
+    for measure, expected in (
+        ("cvar", risk.expected_shortfall(whole, GRID, levels)),
+        ("quantile", risk.interpolated_quantile(whole, GRID, levels, share=share)),
+    ):
+        found = figures_of_draws(measure, row, known.sizes()[0], errors, GRID, levels)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("measure", "argument"), MEASURES)

@@ -28,7 +28,12 @@ from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.core import risk
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
-from lincat.core.uncertainty import Interval, Uncertainty, _kinked, _probability_interval, turned
+from lincat.core.uncertainty import (
+    Interval,
+    Uncertainty,
+    _probability_interval,
+    figures_of_draws,
+)
 
 #: What differences can be asked for.
 FIGURES = ("mean", "quantile", "cvar", "probability_below")
@@ -167,13 +172,17 @@ class Differences:
         """The quantile of |h(A ⊕ E) − h(B ⊕ E) − (h(A) − h(B))| over draws E, for each state."""
         errors, margin = self._errors, np.empty(len(self.a))
         levels = np.array([level])
-        measures = [_kinked(name, side.cdf_values, side.grid, levels) for side in (self.a, self.b)]
         for i in range(len(self.a)):
             of_a, of_b = (
-                measure(errors.drawn(side.cdf_values[i], each[:, i]), i)[:, 0]
-                for measure, side, each in zip(
-                    measures, (self.a, self.b), (errors.a, errors.b), strict=True
-                )
+                figures_of_draws(
+                    name,
+                    side.cdf_values[i],
+                    errors.size(each[:, i]),
+                    errors.coefficients @ each[:, i],
+                    side.grid,
+                    levels,
+                )[:, 0]
+                for side, each in ((self.a, errors.a), (self.b, errors.b))
             )
             margin[i] = np.quantile(np.abs(of_a - of_b - centre[i]), errors.confidence)
         return margin
@@ -240,10 +249,6 @@ class _Errors:
     def size(self, errors: FloatArray) -> FloatArray:
         """The standard error, of errors (m, ...) in all directions."""
         return np.sqrt(self.product(errors, errors))
-
-    def drawn(self, cdf: FloatArray, errors: FloatArray) -> FloatArray:
-        """CDF values (K,) with each draw of their errors, (draws, K); errors are (m, K)."""
-        return turned(cdf, self.size(errors), self.coefficients @ errors)
 
     def student(self, errors: FloatArray) -> FloatArray:
         """How many of them an interval reaches; degrees of freedom are Satterthwaite's."""
