@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lincat.kernels.sums import add_products, mirror
+from lincat.kernels.sums import add_products, mirror, split_rewards
 
 
 def drawn(d, width, dtype, n=357, buckets=4):
@@ -87,3 +87,30 @@ def spoilt(place, value):
 def test_addresses_outside_are_refused(place, value):
     with pytest.raises(IndexError):
         add_products(*spoilt(place, value))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 64, 65])
+def test_rewards_are_split_over_the_three_nodes_about_the_nearest(n):
+    rng = np.random.default_rng(n)
+    nodes = np.cumsum(rng.integers(1, 5, size=n)).astype(float)
+    middles = 0.5 * (nodes[1:] + nodes[:-1])
+    inside = nodes[0] + (nodes[-1] - nodes[0]) * rng.random(100)
+    reward = np.concatenate([inside, nodes, middles])  # on a middle: the lower one
+    first, weight = np.empty(len(reward), dtype=np.int64), np.empty((len(reward), 3))
+    split_rewards(first, weight, nodes, reward)
+    for k, w, r in zip(first, weight, reward, strict=True):
+        nearest = int(np.argmin(np.abs(nodes - r)))
+        assert k == min(max(nearest - 1, 0), n - 3)
+        x = nodes[k : k + 3]
+        wanted = [
+            np.prod([(r - y) / (x[i] - y) for j, y in enumerate(x) if j != i]) for i in range(3)
+        ]
+        np.testing.assert_allclose(w, wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("short", [0, 1, 2])
+def test_rewards_without_room_are_refused(short):
+    arguments = [np.empty(4, dtype=np.int64), np.empty((4, 3)), np.arange(4.0), np.zeros(4)]
+    arguments[short] = arguments[short][: 2 if short == 2 else 3]
+    with pytest.raises(IndexError):
+        split_rewards(*arguments)

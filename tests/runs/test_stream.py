@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lincat.data.steps import Steps, joined
-from lincat.runs.stream import HoldOut, in_multiples, limited
+from lincat.runs.held_out import HoldOut
+from lincat.runs.stream import in_multiples, limited, skipping
 
 
 @st.composite
@@ -105,6 +106,14 @@ def test_limited_takes_the_first_steps(stream, steps):
         numbers(limited(batches, steps))
         == everything[: len(everything) if steps is None else steps]
     )
+
+
+@given(streams(), st.integers(0, 12))
+def test_skipped_steps_are_the_first(stream, steps):
+    batches, _ = stream
+    out = list(skipping(batches, steps))
+    assert numbers(out) == numbers(batches)[steps:]
+    assert all(map(len, out))
 
 
 def test_limited_does_not_ask_for_more_than_it_needs():

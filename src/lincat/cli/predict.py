@@ -170,11 +170,11 @@ def _read(states: Path, columns: Columns, names: list[str], like: Any) -> Any:
     import msgspec
 
     from lincat import InvalidInputError
-    from lincat.data.frames import is_frame, is_text
+    from lincat.data.mixed import is_mixed, is_text
     from lincat.tables.read_observations import read_observations
 
     by_name = msgspec.structs.replace(columns, observation=tuple(names))
-    if is_frame(like):
+    if is_mixed(like):
         texts = frozenset(name for name in names if is_text(like, name))
         return read_observations(states, columns=by_name, texts=texts)
     try:
@@ -226,9 +226,9 @@ def _columns(
 
 def _observation_rows(observations: Any, names: list[str]) -> list[dict[str, Any]]:
     """Say of which state each row is, in the words of the file."""
-    from lincat.data.frames import is_frame, rows_of
+    from lincat.data.mixed import is_mixed, rows_of
 
-    if is_frame(observations):
+    if is_mixed(observations):
         return [dict(zip(names, row, strict=True)) for row in rows_of(observations)]
     if observations.ndim == 1:
         return [

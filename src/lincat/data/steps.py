@@ -73,6 +73,11 @@ class Steps:
             columns.append(self.record[start : stop + 1])
         return Steps(*columns)
 
+    def copy(self) -> Steps:
+        """Return steps that share no memory with these."""
+        columns: list[Any] = [None if x is None else x.copy() for x in self._columns()]
+        return Steps(*columns)
+
     def both(self, transform: Callable[[Any], Any]) -> tuple[Any, Any]:
         """Return what ``transform`` makes of observations and next observations, once if it can."""
         if self.record is None:

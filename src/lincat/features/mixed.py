@@ -21,7 +21,7 @@ import numpy as np
 from lincat._arguments import InvalidInputError, check_integer, check_number, fail
 from lincat._text import counted, listed, shown
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
-from lincat.data.frames import frame_of, is_frame, is_missing, is_text
+from lincat.data.mixed import is_missing, is_mixed, is_text, mixed_of
 from lincat.features._base import Features
 from lincat.features.smooth import FEWEST_BUMPS, Smooth
 
@@ -81,8 +81,8 @@ class _Number:
 class Mixed(Features):
     """Texts and numbers together: one-hot, smooth, and an indicator where a number is missing.
 
-    Observations are frames: structured arrays, as logs with texts give them, with a field for each
-    column: float64, NaN where missing, or objects (texts), None where missing. Points will do too.
+    Observations are mixed rows: structured arrays, as logs with texts give them, with a field for
+    each column: float64, NaN where missing, or objects (texts), None where missing. Points will do.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class Mixed(Features):
     # ---------------------------------------------------------------------------------- fitting
 
     def _fit(self, observations: Any) -> None:
-        frame = _as_frame(observations, None)
+        frame = _as_mixed(observations, None)
         if len(frame) == 0:
             raise fail("observations", "a warm-up sample of at least one observation", "none")
         bumps = check_integer(self.bumps, "bumps", low=1)
@@ -236,7 +236,7 @@ class Mixed(Features):
         return np.concatenate(parts or [np.zeros((len(frame), 1))], axis=1)
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
-        frame = _as_frame(observations, self._columns_)
+        frame = _as_mixed(observations, self._columns_)
         matrix = self._matrix(frame)
         smooth = self._smooth_.transform(matrix)
         parts = [
@@ -246,13 +246,13 @@ class Mixed(Features):
         ]
         added = np.concatenate([np.zeros((len(frame), 0)), *parts], axis=1)
         z = self._smooth_.standardised(matrix)[:, self._bent_]
-        products = (added[:, :, None] * z[:, None, :]).reshape(len(frame), -1)
+        products = (added[:, :, None] * z[:, None, :]).reshape(len(frame), added.shape[1] * z.shape[1])
         return np.ascontiguousarray(np.concatenate([smooth, added, products], axis=1))
 
     def unknown_texts(self, observations: Any) -> list[str]:
         """Say for each of n observations which of its texts were never seen; nothing if none."""
         self._check_fitted()
-        frame = _as_frame(observations, self._columns_)
+        frame = _as_mixed(observations, self._columns_)
         said: list[list[str]] = [[] for _ in range(len(frame))]
         for name, column in self._columns_.items():
             if not isinstance(column, _Text) or column.pooled:
@@ -329,29 +329,29 @@ def _restored_number(*, mean: Any, indicator: Any) -> _Number:
     return _Number(check_number(mean, "mean"), indicator)
 
 
-def _as_frame(observations: Any, columns: Any) -> Any:
-    """Return a frame, with these columns if they are settled; points have columns x0, x1, ..."""
-    if not is_frame(observations):
+def _as_mixed(observations: Any, columns: Any) -> Any:
+    """Return mixed rows, with these columns if they are settled; points have columns x0, x1, ..."""
+    if not is_mixed(observations):
         try:
             points = np.asarray(observations, dtype=np.float64)
         except (TypeError, ValueError):
-            raise _no_frame(columns, shown(observations)) from None
+            raise _not_mixed(columns, shown(observations)) from None
         points = points[:, None] if points.ndim == 1 else points
         if points.ndim != 2 or (columns is not None and points.shape[1] != len(columns)):
-            raise _no_frame(columns, f"shape {points.shape}")
+            raise _not_mixed(columns, f"shape {points.shape}")
         names = columns or [f"x{j}" for j in range(points.shape[1])]
-        observations = frame_of({name: points[:, j] for j, name in enumerate(names)})
+        observations = mixed_of({name: points[:, j] for j, name in enumerate(names)})
     if columns is None:
         return observations
     for name, column in columns.items():
         if name not in observations.dtype.names:
-            raise _no_frame(columns, f"no column {name!r}")
+            raise _not_mixed(columns, f"no column {name!r}")
         if is_text(observations, name) != isinstance(column, _Text):
             kind = "texts" if isinstance(column, _Text) else "numbers"
             raise fail("observations", f"{kind} in column {name}", "others")
     return observations
 
 
-def _no_frame(columns: Any, got: str) -> InvalidInputError:
-    expected = "a frame: a structured array with a field for each column"
+def _not_mixed(columns: Any, got: str) -> InvalidInputError:
+    expected = "mixed rows: a structured array with a field for each column"
     return fail("observations", f"{expected} {', '.join(columns or ())}".rstrip(), got)

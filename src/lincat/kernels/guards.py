@@ -83,6 +83,14 @@ def guard_buckets(
 
 
 @njit(**OWNING)
+def guard_nodes(first, weight, nodes, reward):
+    """There are three nodes at least, and room for what is said of each reward."""
+    n = reward.shape[0]
+    refuse(nodes.shape[0] < 3 or first.shape[0] < n)
+    refuse(weight.shape[0] < n or weight.shape[1] != 3)
+
+
+@njit(**OWNING)
 def guard_csr(matrix, columns, n):
     """The first n rows of (indptr, indices, values) lie within, and their columns are there."""
     indptr, indices, values = matrix

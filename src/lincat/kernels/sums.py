@@ -9,7 +9,7 @@ copy them once more.
 import numpy as np
 from numba import njit
 
-from lincat.kernels.guards import guard_buckets
+from lincat.kernels.guards import guard_buckets, guard_nodes
 from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
 from lincat.kernels.simd import (
     add,
@@ -78,6 +78,36 @@ def add_products(
                     at = slots[k, m] * d * d
                     _add_product(cross, at, d, left, ahead, width, n, columns, 0, edge)
         first = last[k]
+
+
+@njit(**KERNEL)
+def split_rewards(first, weight, nodes, reward):
+    """The first of the three nodes about each reward's nearest, and the weights of all three.
+
+    Those of quadratic interpolation, which keep Σ w = 1, Σ w x = r and Σ w x² = r².
+    """
+    guard_nodes(first, weight, nodes, reward)
+    top = len(nodes) - 3
+    size = 1
+    while size < len(nodes):
+        size *= 2
+    middles = np.full(size, np.inf)
+    for k in range(len(nodes) - 1):
+        middles[k] = 0.5 * (nodes[k] + nodes[k + 1])
+    for t in range(len(reward)):
+        r = reward[t]
+        # As many middles as lie below r; added up without a branch, which nobody could foresee.
+        low, step = 0, size // 2
+        while step > 0:
+            low += step * np.int64(middles[low + step - 1] < r)
+            step //= 2
+        k = min(max(low - 1, 0), top)
+        a, b, c = nodes[k], nodes[k + 1], nodes[k + 2]
+        from_a, from_b, from_c = r - a, r - b, r - c
+        first[t] = k
+        weight[t, 0] = from_b * from_c / ((b - a) * (c - a))
+        weight[t, 1] = -from_a * from_c / ((b - a) * (c - b))
+        weight[t, 2] = from_a * from_b / ((c - a) * (c - b))
 
 
 @njit(**KERNEL)

@@ -1,17 +1,98 @@
-"""Rows of a record that are held out: some of every part of it, so that they are like the others.
+"""Steps that are held out: the last ones of a stream, or some of every part of a record.
 
-The last rows of a file need not be: logs are sorted, and worlds change. (A file that had its
-longest episodes first ended with those that ruin ended early, and hardly anything else.)
+The last rows of a file need not be like the others: logs are sorted, and worlds change. (A file
+that had its longest episodes first ended with those that ruin ended early, and hardly anything
+else.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
 from lincat.data.steps import Steps, joined
+
+
+class HoldOut:
+    """A delay line: passes steps on, but for the last ``rows`` of them.
+
+    Where a stream will end is not known before it does, so the newest ``rows`` steps always wait.
+    What waits at the end was never learned from, and lies after everything that was: the past is
+    checked against the future, as a user of the result will do.
+
+    Parameters
+    ----------
+    rows : int, or a function of steps
+        A function is asked once, with the first steps of the stream, how many rows to hold out;
+        ``rows`` is a number from then on.
+    first : int
+        How many steps such a function is to be shown; fewer if the stream ends before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.data.steps import Steps
+    >>> from lincat.runs.held_out import HoldOut
+    >>> state, no = np.arange(5), np.zeros(5, dtype=bool)
+    >>> steps = Steps(state, np.ones(5), state + 1, no, no)
+    >>> held = HoldOut(rows=2)
+    >>> [part.observation.tolist() for part in held.passing([steps[:3], steps[3:]])]
+    [[0], [1, 2]]
+    >>> held.kept.observation
+    array([3, 4])
+    """
+
+    def __init__(self, rows: int | Callable[[Steps], int], first: int = 0) -> None:
+        self.rows = rows if isinstance(rows, int) else None
+        self._decide = rows if callable(rows) else None
+        self._first = first
+        self._waiting: deque[Steps] = deque()
+        self._n_waiting = 0
+
+    def passing(self, batches: Iterable[Steps]) -> Iterator[Steps]:
+        """Yield the steps that may be learned from."""
+        for batch in batches:
+            self._waiting.append(batch)
+            self._n_waiting += len(batch)
+            if self.rows is not None or self._n_waiting >= self._first:
+                yield from self._surplus()
+        yield from self._surplus()
+
+    def skippable(self, steps: int) -> int:
+        """Return how many of the first so many steps need not be read again: all of them."""
+        return steps
+
+    def afresh(self) -> HoldOut:
+        """Return the same for another pass."""
+        return HoldOut(self.rows or 0)
+
+    def note(self, total: int | None) -> str:
+        """Return what is held out, as a sentence."""
+        of = "" if total is None else f" of {total:,}"
+        return f"The last {self.rows:,}{of} rows are held out, to check the figures."
+
+    def _surplus(self) -> Iterator[Steps]:
+        """Yield what need not wait any more."""
+        if self.rows is None:
+            self.rows = 0
+            if self._decide is not None and self._n_waiting:
+                self.rows = self._decide(joined(list(self._waiting)))
+        while self._waiting and self._n_waiting > self.rows:
+            first = self._waiting.popleft()
+            surplus = self._n_waiting - self.rows
+            if surplus < len(first):
+                self._waiting.appendleft(first[surplus:])
+                first = first[:surplus]
+            self._n_waiting -= len(first)
+            yield first
+
+    @property
+    def kept(self) -> Steps | None:
+        """The steps that were not passed on; None if there are none."""
+        return joined(list(self._waiting)) if self._waiting else None
 
 
 class SpreadHoldOut:
@@ -51,8 +132,8 @@ class SpreadHoldOut:
         self._edges = [edge for pair in pairs for edge in pair]
         self._kept: list[Steps] = []
 
-    def passing(self, batches: Iterable[Steps], skip: int = 0) -> Iterator[Steps]:
-        """Yield the steps that may be learned from, but for the first ``skip`` of these."""
+    def passing(self, batches: Iterable[Steps]) -> Iterator[Steps]:
+        """Yield the steps that may be learned from."""
         self._kept.clear()
         position, at = 0, 0  # steps read, edges passed
         for batch in batches:
@@ -65,12 +146,25 @@ class SpreadHoldOut:
                     at += 1
                     piece = _broken_off(piece)
                 if inside:
-                    self._kept.append(piece)
-                    continue
-                skipped = min(skip, len(piece))
-                skip -= skipped
-                if len(piece) > skipped:
-                    yield piece[skipped:]
+                    self._kept.append(piece.copy())  # a slice would keep the whole batch
+                elif len(piece):
+                    yield piece
+
+    def skippable(self, steps: int) -> int:
+        """Return how many of the first so many steps need not be read again.
+
+        None: steps that are held out lie between those learned from.
+        """
+        return 0
+
+    def afresh(self) -> SpreadHoldOut:
+        """Return the same for another pass."""
+        return self
+
+    def note(self, total: int | None) -> str:
+        """Return what is held out, as a sentence."""
+        of = "" if total is None else f" of {total:,}"
+        return f"{self.rows:,}{of} rows are held out, to check the figures."
 
     @property
     def kept(self) -> Steps | None:

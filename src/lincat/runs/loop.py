@@ -26,7 +26,7 @@ from lincat.learners.divergence import DivergenceError
 from lincat.runs.beginning import begin_model, pilot_rows
 from lincat.runs.conclude import answer_of
 from lincat.runs.folder import RunFolder
-from lincat.runs.held_out import SpreadHoldOut
+from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.model import Model
 from lincat.runs.passes import SETTLED, moved
 from lincat.runs.plan import whole_steps
@@ -34,7 +34,7 @@ from lincat.runs.prefetch import prefetched
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.sources import Opened, open_source
-from lincat.runs.stream import HoldOut, in_multiples, limited
+from lincat.runs.stream import in_multiples, limited, skipping
 from lincat.runs.validation import (
     check_model,
     held_out_of_stream,
@@ -123,11 +123,7 @@ class EvaluationRun:
         if restored is None:
             batches = self._warm_up(batches)
             if config.validate is None and held.rows:
-                of = "" if opened.rows is None else f" of {opened.rows:,}"
-                which = "" if isinstance(held, SpreadHoldOut) else "The last "
-                self.notes.append(
-                    f"{which}{held.rows:,}{of} rows are held out, to check the figures."
-                )
+                self.notes.append(held.note(opened.rows))
         yield Progress("preparing", done, total)
         stop = None if opened.is_live else self._stop
         while True:
@@ -149,19 +145,15 @@ class EvaluationRun:
 
     def _batches(self, skip: int) -> Iterator[Steps]:
         """The steps that may be learned from, after the first so many."""
-        opened = self._opened
-        # Rows that are held out may lie between those learned from: then all are read again.
-        held = self._held
-        skipped = 0 if isinstance(held, SpreadHoldOut) else skip
+        opened, held = self._opened, self._held
+        unread = held.skippable(skip)
         # Kept: to close it would wait for a stream that is silent.
-        self._source_batches = opened.source.batches(skip=skipped)
+        self._source_batches = opened.source.batches(skip=unread)
         batches: Iterable[Steps] = self._source_batches
         if opened.is_live:  # whose end is the user's to say, in the warm-up too
             batches = prefetched(batches, stop=self._stop)
-        batches = limited(batches, None if opened.steps is None else opened.steps - skipped)
-        if isinstance(held, SpreadHoldOut):
-            return held.passing(batches, skip)
-        return held.passing(batches)
+        batches = limited(batches, None if opened.steps is None else opened.steps - unread)
+        return skipping(held.passing(batches), skip - unread)
 
     def _prepared(self, batches: Iterable[Steps]) -> Iterable[Steps]:
         gamma, size = self._opened.gamma, self.config.batch_size
@@ -183,8 +175,8 @@ class EvaluationRun:
         else:
             distance = moved(self.model, self.shown)
             again = over < _MOST_PASSES and distance is not None and distance > SETTLED
-        if again and isinstance(self._held, HoldOut):
-            self._held = HoldOut(self._held.rows or 0)
+        if again:
+            self._held = self._held.afresh()
         return again
 
     def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
@@ -208,6 +200,9 @@ class EvaluationRun:
 
     def _pieces(self, reader: Iterator[Transitions]) -> Iterator[Transitions]:
         """Cut batches so that early on, where curves move, there is something to see of it."""
+        if not isinstance(self.model.learner, CategoricalLearner):  # sums have no curves
+            yield from reader
+            return
         size, done = self.config.batch_size, self.model.done
         for transitions in reader:
             begin = 0
@@ -316,9 +311,8 @@ class EvaluationRun:
     def _rehearse(self, sample: Steps) -> None:
         """Have kernels compiled, or read from disk, before the clock starts."""
         stand_in = self.model.learner.clone()
-        if not isinstance(stand_in, CategoricalLearner):
-            return
-        stand_in.warn = False
+        if isinstance(stand_in, CategoricalLearner):
+            stand_in.warn = False
         # If it diverges, so will the learner, which then says after how many transitions.
         with suppress(DivergenceError):
             rows = self.model.transitions(sample[:_FIRST_PIECE])

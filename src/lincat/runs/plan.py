@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lincat._typing import FloatArray, IntArray
-from lincat.data.frames import is_frame, rows_of
+from lincat.data.mixed import is_mixed, rows_of
 from lincat.data.n_step import n_step
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.features._base import Features
@@ -101,7 +101,7 @@ class _Candidate(NamedTuple):
 
     def plan(self, pilot: Steps, gamma: float, ridge: float) -> Plan:
         """Fit it."""
-        form = Mixed if is_frame(pilot.observation) else Smooth
+        form = Mixed if is_mixed(pilot.observation) else Smooth
         features: Features = form(bumps=self.bumps).fit(pilot.observation)
         width = features.n_features_
         if not self.potential:
@@ -174,7 +174,7 @@ def _table(pilot: Steps, space: ObservationSpace) -> Features | None:
     if are_ids(pilot.observation):
         return Tabular().fit(pilot.observation)
     most = min(_MOST_POINTS, max(len(pilot) // _VISITS, 8))
-    if is_frame(pilot.observation):
+    if is_mixed(pilot.observation):
         few = len(set(rows_of(pilot.observation))) <= most
         return Tabular().fit(pilot.observation) if few else None
     points = np.asarray(pilot.observation, dtype=np.float64).reshape(len(pilot), -1)

@@ -14,13 +14,13 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat._typing import FloatArray, IntArray
-from lincat.data.frames import coordinates, frame_of, is_frame, is_text, rows_of
+from lincat.data.mixed import coordinates, is_mixed, is_text, mixed_of, rows_of
 from lincat.data.steps import Steps
 
 _MOST_STARTS = 256
 _FEWEST_STARTS = 2  # after the first: a single gap does not make episodes
 _MOST_CLUSTERED = 4096
-_REPEATED = 20  # times that a row is seen on average, where rows of a frame are like ids
+_REPEATED = 20  # times that a row is seen on average, where mixed rows are like ids
 OTHER = "other states"
 
 
@@ -50,7 +50,7 @@ class ShownStates:
             return [self.names[0]] * len(observations)
         names = [self.names[i] for i in single]
         shown = np.concatenate([self.members[i] for i in single])
-        if is_frame(shown):
+        if is_mixed(shown):
             points, centres = coordinates(observations, shown), coordinates(shown, shown)
             return [names[i] for i in _nearest(points, centres)]
         if shown.ndim == 1:
@@ -118,7 +118,7 @@ def choose_states(
         names, members = ["any state"], [seen[np.sort(take)]]
     else:
         names, members = ["start"], [starts[:_MOST_STARTS]]
-    if is_frame(seen):
+    if is_mixed(seen):
         rows = rows_of(seen)
         for row in _typical_rows(seen, rows, n_states, rng):
             names.append(_row_name(rows[row]))
@@ -145,7 +145,7 @@ def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
 def _typical_rows(
     seen: Any, rows: list[tuple[Any, ...]], n_states: int, rng: np.random.Generator
 ) -> list[int]:
-    """Rows of a frame: the most frequent if there are few different ones, else near centres."""
+    """Mixed rows: the most frequent if there are few different ones, else near centres."""
     common = Counter(rows).most_common()
     if _REPEATED * len(common) <= len(rows) or len(common) <= n_states:
         return [rows.index(row) for row, _ in common[:n_states]]
@@ -225,7 +225,7 @@ def _one_id(one: Any, dtype: Any) -> Any:
 
 
 class _Column(msgspec.Struct, forbid_unknown_fields=True):
-    """A column of a frame: texts or numbers, null where one is missing."""
+    """A column of mixed rows: texts or numbers, null where one is missing."""
 
     name: str
     text: bool
@@ -233,7 +233,7 @@ class _Column(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _Member(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Observations of one group: points, numbers of states, other ids, or rows of a frame."""
+    """Observations of one group: points, numbers of states, other ids, or mixed rows."""
 
     points: list[list[float]] | None = None
     numbers: list[int] | None = None
@@ -249,7 +249,7 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _stored(member: Any) -> _Member:
-    if is_frame(member):
+    if is_mixed(member):
         values = zip(*rows_of(member), strict=True)
         named = zip(member.dtype.names, values, strict=True)
         return _Member(columns=[_Column(x, is_text(member, x), list(v)) for x, v in named])
@@ -267,7 +267,7 @@ def _restored(member: _Member) -> Any:
         return np.array(member.numbers, dtype=np.int64)
     if member.columns is not None:
         kinds = ((x, object if x.text else np.float64) for x in member.columns)
-        return frame_of({x.name: np.array(x.values, dtype=kind) for x, kind in kinds})
+        return mixed_of({x.name: np.array(x.values, dtype=kind) for x, kind in kinds})
     ids = member.ids or []
     array = np.empty(len(ids), dtype=object)
     array[:] = [tuple(one) if isinstance(one, list) else one for one in ids]

@@ -91,7 +91,7 @@ def _files(config: EvaluationConfig) -> Opened:
         format=config.format,
         on_bad_rows=config.on_bad_rows,
         missing=config.missing,
-        frame=":" in config.features,
+        by_name=":" in config.features,
         episode_end=config.episode_end,
     )
     return Opened(

@@ -17,7 +17,7 @@ from lincat._arguments import InvalidInputError
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
-from lincat.data.frames import is_frame
+from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
 from lincat.features._base import Features
@@ -116,7 +116,7 @@ def _narrower(features: Features, warm_up: Steps) -> tuple[Features | None, str]
         return features, "with the same features"
     if features.table or are_ids(warm_up.observation):
         return None, "all states together"
-    form = Mixed if is_frame(warm_up.observation) else Smooth
+    form = Mixed if is_mixed(warm_up.observation) else Smooth
     smooth = form(bumps=_BUMPS).fit(warm_up.observation)
     return smooth, f"with {smooth.n_features_} smooth features"
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lincat import kernels
 from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 
@@ -177,14 +178,8 @@ def three_way(nodes: FloatArray, reward: FloatArray) -> tuple[IntArray, FloatArr
     >>> first, weight
     (array([0]), array([[-0.09375,  0.9375 ,  0.15625]]))
     """
-    middles = 0.5 * (nodes[:-1] + nodes[1:])
-    first = np.clip(np.searchsorted(middles, reward) - 1, 0, len(nodes) - 3)
-    a, b, c = nodes[first], nodes[first + 1], nodes[first + 2]
-    from_a, from_b, from_c = reward - a, reward - b, reward - c
-    weight = np.empty((len(reward), 3))
-    weight[:, 0] = from_b * from_c / ((b - a) * (c - a))
-    weight[:, 1] = -from_a * from_c / ((b - a) * (c - b))
-    weight[:, 2] = from_a * from_b / ((c - a) * (c - b))
+    first, weight = np.empty(len(reward), dtype=np.int64), np.empty((len(reward), 3))
+    kernels.sums.split_rewards(first, weight, nodes, reward)
     return first, weight
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._typing import BoolArray
-from lincat.data.frames import differing, is_frame
+from lincat.data.mixed import differing, is_mixed
 from lincat.data.steps import Steps
 from lincat.tables.rows import Rows
 
@@ -65,7 +65,7 @@ class TransitionRows:
 
 
 def _differing(left: Any, right: Any) -> BoolArray:
-    if is_frame(left):
+    if is_mixed(left):
         return differing(left, right)
     if left.ndim == 1:
         differs: BoolArray = np.asarray(left != right, dtype=bool)
@@ -197,7 +197,7 @@ def _steps(rows: Rows, terminal: BoolArray, cut: BoolArray) -> Steps:
     truncated = np.zeros(len(cut), dtype=bool)
     truncated[:-1] = cut[1:] & ~terminal[:-1]
     unbroken = not cut.any()
-    bends = rows.observation.ndim == 2 or is_frame(rows.observation)
+    bends = rows.observation.ndim == 2 or is_mixed(rows.observation)
     keep: Any = slice(None) if unbroken else ~cut
 
     def pick(column: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Recorded steps in files: Parquet, CSV, JSON lines, Arrow, and standard input."""
+"""Recorded steps in tables: Parquet, CSV, JSON lines, Arrow, standard input, and frames."""
 
 from __future__ import annotations
 
@@ -16,18 +16,10 @@ from lincat._typing import BoolArray, IntArray
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.tables import cells
 from lincat.tables.columns import Columns, find_columns
-from lincat.tables.counting import count_rows
 from lincat.tables.episodes import EpisodeRows, TransitionRows
 from lincat.tables.formats import FORMATS
-from lincat.tables.readers import (
-    STDIN,
-    Chunk,
-    Table,
-    format_of,
-    name_of,
-    open_table,
-    reading,
-)
+from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
+from lincat.tables.readers import STDIN, Chunk, Table, format_of, reading
 from lincat.tables.rows import (
     Layout,
     MissingPolicy,
@@ -44,7 +36,7 @@ _LARGEST_BATCH = 1 << 23  # bytes of observations: less rows at a time where the
 
 
 class FileSource:
-    r"""Steps from files, in bounded memory; each call of ``batches`` gives the same.
+    r"""Steps from files or a frame, in bounded memory; each call of ``batches`` gives the same.
 
     A row is either a *transition* (observation, reward, next observation, terminated), or, without
     a column for next observations, a row of an *episode* (episode, step, observation, reward),
@@ -61,9 +53,10 @@ class FileSource:
 
     Parameters
     ----------
-    paths : str, Path, or a sequence of them
+    paths : str, Path, a sequence of them, or a frame
         Files, or folders whose files are read in order of their names; ``"-"`` is standard input,
-        which can be read once.
+        which can be read once. A frame is anything with ``__arrow_c_stream__`` (pandas, polars,
+        Arrow, DuckDB), or a dict of columns; it is read as it is now.
     columns : Columns, optional
         Which column holds what; by default found by their names.
     format : "parquet", "csv", "jsonl" or "arrow", optional
@@ -79,8 +72,8 @@ class FileSource:
         or what a Parquet file says of itself, show that there are any and bad rows are to stop.
     episode_end : "terminated" or "truncated"
         What the last row of an episode means in a table without a terminated column.
-    frame : bool
-        Whether several columns of numbers come as a frame, by name, as they do with texts.
+    by_name : bool
+        Whether several columns of numbers come by name (mixed), as they do with texts.
     batch_rows : int
         Rows read at a time.
 
@@ -98,23 +91,22 @@ class FileSource:
 
     def __init__(
         self,
-        paths: str | Path | Sequence[str | Path],
+        paths: str | Path | Sequence[str | Path] | Any,
         *,
         columns: Columns | None = None,
         format: str | None = None,
         on_bad_rows: str = "stop",
         missing: MissingPolicy | Literal["auto"] = "stop",
         episode_end: str = "terminated",
-        frame: bool = False,
+        by_name: bool = False,
         batch_rows: int = 65536,
     ) -> None:
         self._columns = Columns() if columns is None else columns
         check_choice(missing, "missing", (*get_args(MissingPolicy), "auto"))
         self._stop = check_choice(on_bad_rows, "on_bad_rows", ("stop", "skip")) == "stop"
         self._episode_end = check_choice(episode_end, "episode_end", ("terminated", "truncated"))
-        self._files = find_files(paths, format)
-        self._format = format_of(self._files[0], format)
-        self._frame = frame
+        self._places = _find_places(paths, format)
+        self._by_name = by_name
         self._look_for_missing = missing == "auto" and self._stop
         self._missing: MissingPolicy = "stop" if missing == "auto" else missing
         self._skipped = 0
@@ -131,9 +123,10 @@ class FileSource:
     @property
     def description(self) -> str:
         """The file, or how many of them."""
-        if len(self._files) == 1:
-            return name_of(self._files[0])
-        return f"{len(self._files)} {self._format} files, {self._files[0]} to {self._files[-1]}"
+        first, last = self._places[0], self._places[-1]
+        if len(self._places) == 1:
+            return first.name
+        return f"{len(self._places)} {first.format} files, {first.name} to {last.name}"
 
     @property
     def space(self) -> ObservationSpace:
@@ -143,13 +136,13 @@ class FileSource:
     @property
     def n_rows(self) -> int | None:
         """The number of rows in all files, of text about that; None for what comes only once."""
-        counts = [self._rows_in(path) for path in self._files]
+        counts = [self._rows_in(place) for place in self._places]
         return None if None in counts else sum(filter(None, counts))
 
     @property
     def length(self) -> int | None:
-        """The number of steps: known for Parquet files of transitions, if bad rows stop."""
-        exact = self._format == "parquet" and self._stop
+        """The number of steps: of transitions in Parquet files and frames, if bad rows stop."""
+        exact = self._places[0].exact and self._stop
         return self.n_rows if exact and self._layout.columns.next_observation is not None else None
 
     @property
@@ -204,11 +197,11 @@ class FileSource:
         if self._layout.columns.next_observation is None:
             form = EpisodeRows(self._episode_end, stop=self._stop)
         gap = False
-        for path in self._files:
+        for place in self._places:
             last = read = None
             new_file = True
-            for chunk in self._chunks(path, skip_rows):
-                rows = self._checked(chunk, path)
+            for chunk in self._chunks(place, skip_rows):
+                rows = self._checked(chunk, place.name)
                 read = chunk.stop - 1
                 last = chunk.first - 1 if last is None else last
                 if rows is not None and len(rows):
@@ -219,17 +212,17 @@ class FileSource:
                         yield steps
             gap |= read != last
             if skip_rows:
-                skip_rows = max(0, skip_rows - (self._rows_in(path) or 0))
+                skip_rows = max(0, skip_rows - (self._rows_in(place) or 0))
         yield from form.finish(gap=gap)
 
-    def _checked(self, chunk: Chunk, path: str) -> Rows | None:
+    def _checked(self, chunk: Chunk, name: str) -> Rows | None:
         self._skipped += chunk.stop - chunk.first - chunk.n_rows
         if not chunk.n_rows:
             return None
         rows, left_out = checked_rows(
             chunk,
             self._layout,
-            name_of(path),
+            name,
             stop=self._stop,
             with_room=self._layout.columns.next_observation is None,
             missing=self._missing,
@@ -238,40 +231,37 @@ class FileSource:
         self._n_missing.update(left_out.missing)
         return rows
 
-    def _chunks(self, path: str, skip: int) -> Iterator[Chunk]:
-        if path == STDIN:
+    def _chunks(self, place: Place, skip: int) -> Iterator[Chunk]:
+        if place.once:
             if self._input is None:
                 raise fail("standard input", "a single pass", "another one", "save it to a file")
             chunks, self._input = self._input, None
             yield from chunks
             return
-        if skip and skip >= (self._rows_in(path) or 0):
+        if skip and skip >= (self._rows_in(place) or 0):
             return
-        table = self._open(path)
+        table = place.open(stop=self._stop)
         try:
-            self._found_in(table, path)
+            self._found_in(table, place.name)
             first = True
             for chunk in table.chunks(self._layout.columns.needed, self._rows, skip):
                 if first and table.typed and chunk.n_rows:
-                    check_types(self._layout, chunk, path)
+                    check_types(self._layout, chunk, place.name)
                     first = False
                 if chunk.stop > skip + 1:
                     yield _tail(chunk, skip + 1 - chunk.first)
         finally:
             table.close()
 
-    def _open(self, path: str) -> Table:
-        return open_table(path, self._format, stop=self._stop)
+    def _rows_in(self, place: Place) -> int | None:
+        """Return the rows of a table, which are counted once."""
+        if place.name not in self._row_counts:
+            self._row_counts[place.name] = place.count()
+        return self._row_counts[place.name]
 
-    def _rows_in(self, path: str) -> int | None:
-        """Return the rows of a file, which are counted once."""
-        if path not in self._row_counts:
-            self._row_counts[path] = count_rows(path, self._format)
-        return self._row_counts[path]
-
-    def _found_in(self, table: Table, path: str) -> None:
-        """Refuse a file with other columns than the first."""
-        found = find_columns(self._columns, table.names, name_of(path))
+    def _found_in(self, table: Table, name: str) -> None:
+        """Refuse a table with other columns than the first."""
+        found = find_columns(self._columns, table.names, name)
         have = self._layout.columns
         if replace(found, step=None) != replace(have, step=None):
             other = [
@@ -279,15 +269,16 @@ class FileSource:
                 for x in (*found.needed, *have.needed)
                 if (x in found.needed) != (x in have.needed)
             ]
-            raise fail(path, f"the columns of {self._files[0]}", f"a difference in {other[0]!r}")
+            first = self._places[0].name
+            raise fail(name, f"the columns of {first}", f"a difference in {other[0]!r}")
 
     def _find_layout(self, batch_rows: int) -> Layout:
-        """Look at the first rows, of the first file that has any."""
-        for path in self._files:
-            table = self._open(path)
-            found = find_columns(self._columns, table.names, name_of(path))
+        """Look at the first rows, of the first table that has any."""
+        for place in self._places:
+            table = place.open(stop=self._stop)
+            found = find_columns(self._columns, table.names, place.name)
             rows = _FIRST_TYPED_ROWS if table.typed else _FIRST_ROWS
-            rows = batch_rows if path == STDIN else rows
+            rows = batch_rows if place.once else rows
             chunks = table.chunks(found.needed, rows)
             for chunk in chunks:
                 if chunk.n_rows:
@@ -295,15 +286,15 @@ class FileSource:
                         found,
                         self._columns,
                         chunk,
-                        name_of(path),
+                        place.name,
                         typed=table.typed,
-                        frame=self._frame or self._may_miss(table, found.observation, chunk),
+                        mixed=self._by_name or self._may_miss(table, found.observation, chunk),
                     )
-                    if layout.kind == "frame" and self._look_for_missing:
+                    if layout.kind == "mixed" and self._look_for_missing:
                         self._missing = "indicator"
                     if table.typed:
-                        check_types(layout, chunk, name_of(path))
-                    if path == STDIN:
+                        check_types(layout, chunk, place.name)
+                    if place.once:
                         self._input = itertools.chain([chunk], chunks)
                     else:
                         table.close()
@@ -334,6 +325,13 @@ def _tail(chunk: Chunk, start: int) -> Chunk:
         return chunk
     columns = {name: values.slice(start) for name, values in chunk.columns.items()}
     return Chunk(columns, chunk.n_rows - start, chunk.first + start, chunk.stop)
+
+
+def _find_places(source: Any, format: str | None) -> Sequence[Place]:
+    if is_frame(source):
+        return [FramePlace.of(source)]
+    files = find_files(source, format)
+    return [FilePlace(file, format_of(files[0], format)) for file in files]
 
 
 def find_files(paths: str | Path | Sequence[str | Path], format: str | None) -> list[str]:

@@ -21,7 +21,7 @@ def read_observations(
     format: str | None = None,
     texts: frozenset[str] | None = None,
 ) -> Any:
-    """Return the observations of a file: points of shape (n, m), n ids, or a frame of n rows.
+    """Return the observations of a file: points of shape (n, m), n ids, or n mixed rows.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def read_observations(
     format : "parquet", "csv", "jsonl", "arrow" or "json", optional
         By default as the file's name ends.
     texts : frozenset of str, optional
-        Columns of a frame that hold texts, where it is one that is wanted.
+        Which columns hold texts, where mixed rows are wanted.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _layout(
     texts: frozenset[str] | None,
 ) -> Layout:
     if texts is not None:
-        return Layout(found, "frame", found.observation, texts=texts)
+        return Layout(found, "mixed", found.observation, texts=texts)
     return find_layout(found, columns, chunk, path, typed=typed)
 
 

@@ -213,7 +213,7 @@ class _ParquetTable:
             # Threads of Arrow's own would take the core on which the learner runs.
             for batch in self._file.iter_batches(rows, groups, list(needed), use_threads=False):
                 batch.validate(full=True)  # that texts are texts
-                yield _arrow_chunk(batch, at)
+                yield arrow_chunk(batch, at)
                 at += len(batch)
 
     def close(self) -> None:
@@ -250,7 +250,7 @@ class _ArrowTable:
                 batch.validate(full=True)  # before it is cut: a damaged one would end the process
                 for start in range(0, len(batch), rows):
                     piece = batch.slice(start, rows)
-                    yield _arrow_chunk(piece, at)
+                    yield arrow_chunk(piece, at)
                     at += len(piece)
 
     def misses(self, names: Sequence[str]) -> bool:
@@ -283,7 +283,8 @@ def _arrow_batches(reader: Any) -> Iterator[Any]:
         yield from reader
 
 
-def _arrow_chunk(batch: Any, at: int) -> Chunk:
+def arrow_chunk(batch: Any, at: int) -> Chunk:
+    """Return a record batch as the rows after the first ``at``."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     return Chunk(columns, len(batch), at + 1, at + len(batch) + 1)
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat._typing import BoolArray, FloatArray, IntArray
-from lincat.data.frames import frame_of
+from lincat.data.mixed import mixed_of
 from lincat.tables import cells
 from lincat.tables.columns import Columns, Found
 from lincat.tables.readers import Chunk
 from lincat.tables.text import bad_row
 
-LayoutKind = Literal["points", "vectors", "integers", "texts", "tuples", "frame"]
+LayoutKind = Literal["points", "vectors", "integers", "texts", "tuples", "mixed"]
 #: What is done about cells of observations that are missing: they are kept, for features that give
 #: numbers their mean and an indicator, and texts a value of their own; or the row is left out; or
 #: it is as bad as any other.
@@ -33,14 +33,14 @@ class Layout:
     ----------
     columns : Found
     kind : LayoutKind
-        Points, vectors (points in a single column of lists); ids: integers, texts or tuples; or a
-        frame: texts and numbers, some of which may be missing.
+        Points, vectors (points in a single column of lists); ids: integers, texts or tuples; or
+        mixed: texts and numbers, some of which may be missing.
     names : tuple of str
-        One for each number of an observation, or for an id; the columns of a frame.
+        One for each number of an observation, or for an id; or the columns of mixed rows.
     dtype : type
         Of points: float32 if all of their columns are.
     texts : frozenset of str
-        Which columns of a frame hold texts.
+        Which columns of mixed rows hold texts.
     """
 
     columns: Found
@@ -55,7 +55,7 @@ class Layout:
         return self.kind in ("points", "vectors")
 
     def holds_text(self, name: str) -> bool:
-        """Whether a column of a frame holds texts; a next observation as its observation does."""
+        """Whether a column of mixed rows holds texts; the next one as the observation does."""
         following = self.columns.next_observation
         if following is not None and name in following and name not in self.texts:
             name = self.columns.observation[following.index(name)]
@@ -90,11 +90,11 @@ class Rows:
 
 
 def find_layout(
-    found: Found, columns: Columns, chunk: Chunk, path: str, *, typed: bool, frame: bool = False
+    found: Found, columns: Columns, chunk: Chunk, path: str, *, typed: bool, mixed: bool = False
 ) -> Layout:
     """Decide what the observations are from the first rows of a source.
 
-    With ``frame`` numbers come in one too: some are missing, or their names matter.
+    With ``mixed`` numbers come so too: some are missing, or their names matter.
     """
     names = found.observation
     kinds = [cells.kind_of(chunk.columns[name], typed=typed) for name in names]
@@ -111,10 +111,10 @@ def find_layout(
         numbered = tuple(f"{names[0]}[{j}]" for j in range(width))
         layout = Layout(found, "vectors", numbered, dtype)
     elif columns.kind is None and (
-        (frame and kinds != ["integer"]) or (len(names) > 1 and not numeric)
+        (mixed and kinds != ["integer"]) or (len(names) > 1 and not numeric)
     ):
         texts = frozenset(x for x, kind in zip(names, kinds, strict=True) if kind == "text")
-        layout = Layout(found, "frame", names, texts=texts)
+        layout = Layout(found, "mixed", names, texts=texts)
     elif columns.kind == "points" or (
         numeric and columns.kind is None and (len(names) > 1 or kinds[0] != "integer")
     ):
@@ -160,7 +160,7 @@ def check_types(layout: Layout, chunk: Chunk, path: str) -> None:
             layout.kind, ("integer", "text")
         )
     for name in (*found.observation, *(found.next_observation or ())):
-        if layout.kind == "frame":
+        if layout.kind == "mixed":
             wanted = ("text",) if layout.holds_text(name) else _NUMERIC
         _check_type(name, chunk, path, wanted)
     for single in (found.reward, found.discount, found.weight, found.terminated, found.truncated):
@@ -244,9 +244,9 @@ class _Cells:
         layout = self._layout
         if layout.are_points:
             return (self._vectors if layout.kind == "vectors" else self._points)(names, out)
-        if layout.kind == "frame":
+        if layout.kind == "mixed":
             columns = zip(layout.names, names, strict=True)
-            return frame_of({name: self._column(column) for name, column in columns})
+            return mixed_of({name: self._column(column) for name, column in columns})
         parts = [self._ids(name) for name in names]
         if layout.kind != "tuples":
             return parts[0]
@@ -281,7 +281,7 @@ class _Cells:
         return out
 
     def _column(self, name: str) -> Any:
-        """A column of a frame: what is missing is not bad."""
+        """A column of mixed rows: what is missing is not bad."""
         values = self._columns[name]
         if self._layout.holds_text(name):
             missing = cells.missing_texts(values)

@@ -1,8 +1,8 @@
-"""Observations with texts among their numbers: a frame, which is a structured NumPy array.
+"""Observations with texts among their numbers: mixed rows, a structured NumPy array.
 
 Its fields are the columns, by name: float64, NaN where a number is missing, or Python texts, None
 where one is missing. Rows are cut, joined and chosen as those of any other array are, so that
-frames flow where points and ids do.
+they flow where points and ids do.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 from lincat._typing import BoolArray, FloatArray
 
 
-def frame_of(columns: Mapping[str, Any]) -> Any:
-    """Return a frame of columns of equal length: arrays of numbers, or of texts (objects).
+def mixed_of(columns: Mapping[str, Any]) -> Any:
+    """Return mixed rows of columns of equal length: arrays of numbers, or of texts (objects).
 
     Examples
     --------
     >>> import numpy as np
-    >>> from lincat.data.frames import frame_of, rows_of
-    >>> frame = frame_of({"site": np.array(["a", None], object), "load": np.array([0.5, np.nan])})
+    >>> from lincat.data.mixed import mixed_of, rows_of
+    >>> frame = mixed_of({"site": np.array(["a", None], object), "load": np.array([0.5, np.nan])})
     >>> rows_of(frame)
     [('a', 0.5), (None, None)]
     """
@@ -34,8 +34,8 @@ def frame_of(columns: Mapping[str, Any]) -> Any:
     return frame
 
 
-def is_frame(observations: Any) -> bool:
-    """Whether these observations are a frame."""
+def is_mixed(observations: Any) -> bool:
+    """Whether these observations are mixed rows."""
     dtype = getattr(observations, "dtype", None)
     return getattr(dtype, "names", None) is not None
 
@@ -63,7 +63,7 @@ def rows_of(frame: Any) -> list[tuple[Any, ...]]:
 
 
 def differing(left: Any, right: Any) -> BoolArray:
-    """Return which rows of two frames differ, shape (n,); what is missing is alike."""
+    """Return which mixed rows of two arrays differ, shape (n,); what is missing is alike."""
     differs: BoolArray = np.zeros(len(left), dtype=bool)
     for name in left.dtype.names:
         one, other = left[name], right[name]

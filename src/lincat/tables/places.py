@@ -1,0 +1,164 @@
+"""Where tables are: in a file, on standard input, or in memory as a frame of some library."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from lincat._arguments import fail, reason
+from lincat.tables.counting import count_rows
+from lincat.tables.readers import STDIN, Chunk, Table, arrow_chunk, name_of, open_table
+
+
+class Place(Protocol):
+    """A table that can be opened."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def format(self) -> str:
+        """What it is: the format of a file, or "frame"."""
+
+    @property
+    def once(self) -> bool:
+        """Whether it can be read only once."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether :meth:`count` tells exactly how many rows there are."""
+
+    def open(self, *, stop: bool) -> Table:
+        """Open it; with ``stop`` a row that cannot be parsed is an error."""
+
+    def count(self) -> int | None:
+        """Return the number of rows, or about that; None for what comes only once."""
+
+
+@dataclass(frozen=True)
+class FilePlace:
+    """A file, or standard input."""
+
+    path: str
+    format: str
+
+    @property
+    def name(self) -> str:
+        """The path."""
+        return name_of(self.path)
+
+    @property
+    def once(self) -> bool:
+        """Whether it is standard input."""
+        return self.path == STDIN
+
+    @property
+    def exact(self) -> bool:
+        """Whether the file itself says how many rows it has."""
+        return self.format == "parquet"
+
+    def open(self, *, stop: bool) -> Table:
+        """Open the file."""
+        return open_table(self.path, self.format, stop=stop)
+
+    def count(self) -> int | None:
+        """Return the number of rows; of text the number of lines."""
+        return count_rows(self.path, self.format)
+
+
+@dataclass(frozen=True)
+class FramePlace:
+    """A table in memory, whose rows are read as those of a Parquet file are.
+
+    Examples
+    --------
+    >>> from lincat.tables.places import FramePlace
+    >>> place = FramePlace.of({"state": ["a", "b"], "reward": [1.0, 0.0]})
+    >>> place.name, place.count(), place.open(stop=True).names
+    ('dict', 2, ['state', 'reward'])
+    """
+
+    name: str
+    table: Any = field(repr=False)
+    format: str = field(default="frame", init=False)
+    once: bool = field(default=False, init=False)
+    exact: bool = field(default=True, init=False)
+
+    @classmethod
+    def of(cls, frame: Any) -> FramePlace:
+        """Take a frame as it is now: anything with ``__arrow_c_stream__``, or a dict of columns."""
+        name = frame_name(frame)
+        try:
+            table = pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
+        except Exception as error:  # other people's code: anything can come
+            raise fail(name, "columns that Arrow can hold", reason(error)) from error
+        # What pandas calls an index without a name: the rows that a selection has left, say.
+        named = [x for x in table.schema.names if not re.fullmatch(r"__index_level_\d+__", x)]
+        return cls(name, _plain(table.select(named)))
+
+    def open(self, *, stop: bool) -> Table:
+        """Return a reader of it."""
+        return _FrameTable(self.table)
+
+    def count(self) -> int:
+        """Return the number of rows."""
+        return int(self.table.num_rows)
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether something is a table in memory: frames of any library, or a dict of columns.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from lincat.tables.places import is_frame
+    >>> is_frame(pyarrow.table({"state": [1]})), is_frame("log.csv")
+    (True, False)
+    """
+    return isinstance(value, Mapping) or hasattr(value, "__arrow_c_stream__")
+
+
+def frame_name(frame: Any) -> str:
+    """Return what a frame is called: "pandas.DataFrame", "polars.DataFrame", ..."""
+    kind = type(frame)
+    library = kind.__module__.partition(".")[0].lstrip("_")
+    return kind.__name__ if library == "builtins" else f"{library}.{kind.__name__}"
+
+
+class _FrameTable:
+    typed = True
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.names: list[str] = table.schema.names
+        self.n_rows: int = table.num_rows
+
+    def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
+        at = skip
+        for batch in self._table.select(list(needed)).slice(skip).to_batches(max_chunksize=rows):
+            yield arrow_chunk(batch, at)
+            at += len(batch)
+
+    def misses(self, names: Sequence[str]) -> bool:
+        return any(self._table.column(name).null_count for name in names)
+
+    def close(self) -> None:
+        pass
+
+
+def _plain(table: Any) -> Any:
+    """Texts as files have them: other libraries keep them as views, or numbered."""
+    for i, column in enumerate(table.schema):
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if getattr(pa.types, "is_string_view", lambda _: False)(kind):
+            kind = pa.large_string()
+        if kind != column.type:
+            table = table.set_column(i, column.name, table.column(i).cast(kind))
+    return table
