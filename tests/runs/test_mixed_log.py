@@ -51,7 +51,7 @@ def returns(site, queue, load, n=4000):
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mixed")
     log = write_log(folder / "log.csv", 20_000)
-    return lincat.evaluate(log, gamma=GAMMA, intervals=100, out=folder / "run")
+    return lincat.evaluate(log, gamma=GAMMA, out=folder / "run")
 
 
 def test_distributions_are_within_a_tenth_of_a_deviation_of_the_truth(run):

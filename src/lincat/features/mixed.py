@@ -246,7 +246,8 @@ class Mixed(Features):
         ]
         added = np.concatenate([np.zeros((len(frame), 0)), *parts], axis=1)
         z = self._smooth_.standardised(matrix)[:, self._bent_]
-        products = (added[:, :, None] * z[:, None, :]).reshape(len(frame), added.shape[1] * z.shape[1])
+        products = added[:, :, None] * z[:, None, :]
+        products = products.reshape(len(frame), added.shape[1] * z.shape[1])
         return np.ascontiguousarray(np.concatenate([smooth, added, products], axis=1))
 
     def unknown_texts(self, observations: Any) -> list[str]:

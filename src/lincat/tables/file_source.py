@@ -305,6 +305,9 @@ class FileSource:
         """Whether observations may miss something: as told, or as it looks."""
         if not self._look_for_missing:
             return self._missing == "indicator"
+        first = chunk.columns[names[0]]
+        if len(names) == 1 and cells.kind_of(first, typed=table.typed) == "text":
+            return False  # names of states, of which none may be missing
         return table.misses(names) or any(
             cells.missing_numbers(chunk.columns[name]).any() for name in names
         )
