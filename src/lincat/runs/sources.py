@@ -90,6 +90,8 @@ def _files(config: EvaluationConfig) -> Opened:
         columns=config.columns,
         format=config.format,
         on_bad_rows=config.on_bad_rows,
+        missing=config.missing,
+        by_name=":" in config.features,
         episode_end=config.episode_end,
     )
     return Opened(
