@@ -33,6 +33,7 @@ from .features.lookup import Lookup as Lookup
 from .features.points import Points as Points
 from .features.rbf import RadialBasis as RadialBasis
 from .features.scaling import Scaling as Scaling
+from .features.mixed import Mixed as Mixed
 from .features.smooth import Smooth as Smooth
 from .features.tabular import Tabular as Tabular
 from .features.tiles import Tiles as Tiles

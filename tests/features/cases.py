@@ -3,6 +3,7 @@
 import numpy as np
 
 import lincat
+from lincat.data.mixed import mixed_of
 
 
 def points(n, m=3, seed=0):
@@ -12,6 +13,19 @@ def points(n, m=3, seed=0):
 def names(n, seed=0):
     return np.array(
         [f"s{i}" for i in np.random.default_rng(seed).integers(9, size=n)], dtype=object
+    )
+
+
+def frames(n, seed=0):
+    """Texts, some of them rare or missing, and numbers, some of them few or missing."""
+    rng = np.random.default_rng(seed)
+    site = np.array([*["north", "south", None], *[f"rare {i}" for i in range(9)]], dtype=object)
+    return mixed_of(
+        {
+            "site": site[np.minimum(rng.geometric(0.4, n) - 1, 11)],
+            "mode": rng.integers(3, size=n).astype(float),
+            "load": np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)),
+        }
     )
 
 
@@ -32,6 +46,8 @@ POINTS = {
 OTHERS = {
     "points": (lambda: lincat.Points(), points),
     "smooth": (lambda: lincat.Smooth(bumps=12), points),
+    "mixed": (lambda: lincat.Mixed(bumps=24, rare=5), frames),
+    "frames": (lambda: lincat.Tabular(capacity=300), frames),
     "tabular": (lambda: lincat.Tabular(capacity=30), names),
     "numbers": (
         lambda: lincat.Tabular(n_states=9),

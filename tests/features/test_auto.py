@@ -102,7 +102,7 @@ def test_bad_samples_are_refused():
 
 
 def test_names_give_features():
-    points = ("tiles", "fourier", "rbf", "smooth", "points", "scaling", "identity")
+    points = ("tiles", "fourier", "rbf", "smooth", "mixed", "points", "scaling", "identity")
     assert FEATURE_NAMES == ("auto", "tabular", *points)
     for name in FEATURE_NAMES[1:]:
         assert features_from_name(name).kind == name

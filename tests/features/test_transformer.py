@@ -10,7 +10,8 @@ from sklearn.preprocessing import (
 )
 
 import lincat
-from tests.features.cases import points
+from lincat.data.mixed import mixed_of
+from tests.features.cases import frames, points
 
 
 def squares():
@@ -34,6 +35,36 @@ class Noisy:
 
     def transform(self, rows):
         return rows + self.shift_
+
+
+def by_name():
+    """A ColumnTransformer that finds its columns by name."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+
+    text = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return ColumnTransformer([("text", text, ["site"]), ("number", SimpleImputer(), ["load"])])
+
+
+def test_frames_come_with_their_names(tmp_path):
+    pytest.importorskip("pandas")
+    sample, rows = frames(80), frames(20, seed=1)
+    features = lincat.FromTransformer("tests.features.test_transformer:by_name").fit(sample)
+    phi = features.transform(rows)
+    filled = np.where(np.isnan(rows["load"]), np.nanmean(sample["load"]), rows["load"])
+    np.testing.assert_allclose(phi[:, -1], filled)
+    north = features.feature_names().index("text__site_north")
+    np.testing.assert_array_equal(phi[:, north], rows["site"] == "north")
+    features.save(tmp_path / "features")
+    again = lincat.load_features(tmp_path / "features", trust_code=True)
+    np.testing.assert_array_equal(again.transform(rows), phi)
+
+
+def test_frames_of_numbers_are_arrays_where_names_are_not_asked_for():
+    sample = mixed_of({"a": np.arange(4.0), "b": np.ones(4)})
+    features = lincat.FromTransformer(squares()).fit(sample)
+    np.testing.assert_array_equal(features.transform(sample)[:, 0], [0.0, 1.0, 4.0, 9.0])
+    np.testing.assert_array_equal(features.transform([[3.0, 1.0]]), [[9.0, 1.0]])
 
 
 def test_unfitted_objects_are_copied_and_fitted():

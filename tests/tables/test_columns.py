@@ -44,6 +44,18 @@ def test_next_observations_follow_the_order_of_observations():
     assert (found.observation, found.next_observation) == (("x1", "x0"), ("y0", "y1"))
 
 
+def test_columns_that_are_nothing_else_are_observed_by_default():
+    found = find("episode t site load reward action done")
+    assert (found.observation, found.by_default) == (("site", "load"), True)
+    assert (found.next_observation, found.step) == (None, "t")
+    found = find("site load next_site load_next reward")
+    assert (found.observation, found.next_observation) == (
+        ("site", "load"),
+        ("next_site", "load_next"),
+    )
+    assert not find("state site load reward").by_default
+
+
 def test_an_empty_name_means_no_such_column():
     found = find("obs reward next_obs done", next_observation="", terminated="")
     assert found.next_observation is None
@@ -53,7 +65,8 @@ def test_an_empty_name_means_no_such_column():
 @pytest.mark.parametrize(
     ("names", "given", "message"),
     [
-        ("a b", {}, "log.csv, observation: expected a column named observation, .* only a, b;"),
+        ("r a", {}, "log.csv, observation: expected a column named observation, .* only r, a;"),
+        ("x y next_x reward", {}, "next_observation: expected a column next_y, as others have"),
         ("obs b", {}, "log.csv, reward: expected a column named reward, rewards or r, got only"),
         ("obs r", {"reward": "cash"}, "log.csv, reward: expected a column 'cash', got only obs, r"),
         ("obs r", {"observation": "x_*"}, r"observation: expected a column 'x_\*', got only"),

@@ -91,6 +91,12 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
 )
 @click.option("--on-bad-rows", type=click.Choice(["stop", "skip"]), help="[default: stop]")
 @click.option(
+    "--missing",
+    type=click.Choice(["auto", "indicator", "skip", "stop"]),
+    help="Cells of observations that are missing: an indicator and the mean, or leave the row out, "
+    "or stop; auto is the first if there are any, unless bad rows are skipped.  [default: auto]",
+)
+@click.option(
     "--episode-end",
     type=click.Choice(["terminated", "truncated"]),
     help="What it means, where no column tells.  [default: terminated]",

@@ -118,10 +118,11 @@ def predict(
         rows: list[dict[str, Any]] = [{"state": name} for name in found.names]
     else:
         # As learned from: a file of whole numbers may hold points.
-        kind: Literal["points", "ids"] = "points" if found.shown.members[0].ndim == 2 else "ids"
+        like = found.shown.members[0]
+        kind: Literal["points", "ids"] = "points" if like.ndim == 2 else "ids"
         named = msgspec.structs.replace(config.columns or Columns(), kind=kind)
         names = list(found.answer.observation_names)
-        observations = _read(states, named, names)
+        observations = _read(states, named, names, like)
         rows = _observation_rows(observations, names)
         # Each part has a grid of its own, where returns are learned about a potential; masses need
         # a common one.
@@ -164,15 +165,19 @@ def _chosen_confidence(given: float | None, run: Run, states: int, quiet: bool) 
     return None
 
 
-def _read(states: Path, columns: Columns, names: list[str]) -> Any:
+def _read(states: Path, columns: Columns, names: list[str], like: Any) -> Any:
     """Read observations by the names that a run gives them, or else as its logs were read."""
     import msgspec
 
     from lincat import InvalidInputError
+    from lincat.data.mixed import is_mixed, is_text
     from lincat.tables.read_observations import read_observations
 
+    by_name = msgspec.structs.replace(columns, observation=tuple(names))
+    if is_mixed(like):
+        texts = frozenset(name for name in names if is_text(like, name))
+        return read_observations(states, columns=by_name, texts=texts)
     try:
-        by_name = msgspec.structs.replace(columns, observation=tuple(names))
         return read_observations(states, columns=by_name)
     except InvalidInputError:
         return read_observations(states, columns=columns)
@@ -221,6 +226,10 @@ def _columns(
 
 def _observation_rows(observations: Any, names: list[str]) -> list[dict[str, Any]]:
     """Say of which state each row is, in the words of the file."""
+    from lincat.data.mixed import is_mixed, rows_of
+
+    if is_mixed(observations):
+        return [dict(zip(names, row, strict=True)) for row in rows_of(observations)]
     if observations.ndim == 1:
         return [
             {"state": one if isinstance(one, int | str) else str(one)}

@@ -13,7 +13,9 @@ import numpy as np
 from lincat._arguments import fail
 from lincat._text import counted
 from lincat._typing import FloatArray
+from lincat.data.mixed import is_mixed
 from lincat.features._base import Features
+from lincat.features.mixed import Mixed
 from lincat.features.observations import as_ids, finite_points
 from lincat.features.registry import FEATURE_NAMES, FEATURES
 from lincat.features.scaling import Scaling
@@ -34,7 +36,8 @@ def choose_features(
 
     Ids (integers, strings, tuples) get a table. Points of up to 6 coordinates that vary get tile
     coding with 8 tilings of 8 bins each, less where that would be more than 65,536 tiles or where a
-    coordinate takes fewer values. Longer points get standardised, with an intercept.
+    coordinate takes fewer values. Longer points get standardised, with an intercept. Rows of
+    texts and numbers get :class:`lincat.Mixed`.
 
     Parameters
     ----------
@@ -69,6 +72,9 @@ def choose_features(
             f"{table.n_features_:,} numbered states: a table with a row for each; there is no "
             "smaller choice without coordinates."
         )
+    if is_mixed(sample):
+        mixed = Mixed().fit(sample)
+        return mixed, f"texts and numbers, or some that are missing. {mixed.describe()}"
     if are_ids(sample):
         return _table(sample)
     points = finite_points(sample)
@@ -143,7 +149,12 @@ def features_from_name(
 
 
 def are_ids(sample: Any) -> bool:
-    """Whether these are names: integers in one column, or anything but numbers."""
+    """Whether these are names: integers in one column, or anything but numbers.
+
+    Rows of texts and numbers are not.
+    """
+    if is_mixed(sample):
+        return False
     try:
         array = np.asarray(sample)
     except ValueError:  # tuples of different lengths

@@ -9,6 +9,7 @@ import numpy as np
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import shown
 from lincat._typing import BoolArray, FloatArray
+from lincat.data.mixed import is_mixed, rows_of
 
 
 def as_points(observations: Any, width: int | None = None) -> FloatArray:
@@ -16,6 +17,13 @@ def as_points(observations: Any, width: int | None = None) -> FloatArray:
 
     ``width`` is the m that is wanted, if it is settled. NaN passes: the kernels look for it.
     """
+    if is_mixed(observations):
+        raise fail(
+            "observations",
+            "an array of numbers, one row for each observation",
+            f"columns {', '.join(observations.dtype.names)}, with texts or missing numbers",
+            'take features "mixed" or "tabular", or leave rows with missing numbers out',
+        )
     try:
         array = np.asarray(observations)
         if array.dtype.kind in "OUSMmcV":  # strings and the like: numbers only if all of them are
@@ -71,6 +79,8 @@ def as_ids(observations: Any) -> Any:
             raise fail("observations", "one id for each observation", repr(observations))
         # Not through an array, which would turn [1, "a"] into ["1", "a"].
         return [tuple(x) if isinstance(x, list) else x for x in observations]
+    if is_mixed(observations):
+        return rows_of(observations)
     array = np.asarray(observations)
     if array.ndim == 2:
         return list(map(tuple, array.tolist()))

@@ -13,13 +13,14 @@ FEATURES = Registry(
         "fourier": "Fourier",
         "rbf": "RadialBasis",
         "smooth": "Smooth",
+        "mixed": "Mixed",
         "points": "Points",
         "scaling": "Scaling",
         "identity": "Identity",
         "lookup": "Lookup",
         "transformer": "FromTransformer",
     },
-    ("tabular", "tiles", "fourier", "rbf", "smooth", "points", "scaling", "identity"),
+    ("tabular", "tiles", "fourier", "rbf", "smooth", "mixed", "points", "scaling", "identity"),
 )
 #: What may be asked for by name.
 FEATURE_NAMES = ("auto", *FEATURES.offered)

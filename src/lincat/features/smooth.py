@@ -27,7 +27,7 @@ from lincat.features.standardise import check_factors, standardise
 
 _FAR = 5.0  # standard deviations from which on nothing changes
 _QUADRATIC = 8  # coordinates up to which products are taken
-_FEWEST_BUMPS = 4  # of a combination; if there would be fewer, nothing is kept apart
+FEWEST_BUMPS = 4  # of a combination; if there would be fewer, nothing is kept apart
 _SAMPLE = 10_000
 
 
@@ -41,6 +41,8 @@ class Smooth(Features):
         Bumps in all; each combination gets its share.
     few_values : int
         A coordinate that takes at most so many values in the sample is kept apart by value.
+    apart : sequence of int, optional
+        The coordinates to keep apart, whatever values they take; by default those with few.
     seed : int
         For the choice of centres.
 
@@ -62,9 +64,17 @@ class Smooth(Features):
 
     kind = "smooth"
 
-    def __init__(self, *, bumps: int = 64, few_values: int = 8, seed: int = 0) -> None:
+    def __init__(
+        self,
+        *,
+        bumps: int = 64,
+        few_values: int = 8,
+        apart: Sequence[int] | None = None,
+        seed: int = 0,
+    ) -> None:
         self.bumps = bumps
         self.few_values = few_values
+        self.apart = apart
         self.seed = seed
 
     def _fit(self, observations: Any) -> None:
@@ -72,12 +82,17 @@ class Smooth(Features):
         bumps = check_integer(self.bumps, "bumps", low=1)
         few = check_integer(self.few_values, "few_values", low=0)
         seed = check_integer(self.seed, "seed", low=0)
-        values = [len(np.unique(column)) for column in points.T]
-        apart = np.array([1 < count <= few for count in values])
-        combinations = np.unique(points[:, apart], axis=0)
-        if len(combinations) * _FEWEST_BUMPS > bumps:
-            apart[:] = False
+        if self.apart is not None:
+            given = [check_integer(j, "apart", low=0) for j in self.apart]
+            apart = np.isin(np.arange(points.shape[1]), given)
             combinations = np.unique(points[:, apart], axis=0)
+        else:
+            values = [len(np.unique(column)) for column in points.T]
+            apart = np.array([1 < count <= few for count in values])
+            combinations = np.unique(points[:, apart], axis=0)
+            if len(combinations) * FEWEST_BUMPS > bumps:
+                apart[:] = False
+                combinations = np.unique(points[:, apart], axis=0)
         self.combinations_ = combinations
         self._apart_ = apart
         self._shift_, self._factor_ = standardise(points)
@@ -97,6 +112,15 @@ class Smooth(Features):
             self._centers_.append(centers)
             self._widths_.append(width)
         self._lay_out()
+
+    @property
+    def n_inputs_(self) -> int:
+        """The number of coordinates m."""
+        return int(self._shift_.size)
+
+    def standardised(self, points: FloatArray) -> FloatArray:
+        """Return points in standard deviations of the sample, cut off at 5, shape (n, m)."""
+        return np.clip((points - self._shift_) * self._factor_, -_FAR, _FAR)
 
     def _lay_out(self) -> None:
         m = int(self._bend_.sum())

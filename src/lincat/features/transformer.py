@@ -13,6 +13,7 @@ from lincat._arguments import InvalidInputError, check_array, check_sparse, fail
 from lincat._imports import import_name
 from lincat._text import shown
 from lincat._typing import FeatureMatrix
+from lincat.data.mixed import is_mixed, is_text, mixed_of, rows_of
 from lincat.features._base import Features
 from lincat.features.id_text import ids_from_bytes, ids_to_bytes
 
@@ -26,6 +27,8 @@ class FromTransformer(Features):
 
     It is told by its methods; scikit-learn is not imported. An unfitted one is copied and fitted on
     the warm-up sample, a fitted one is used as it is. It may return arrays or sparse matrices.
+    Mixed rows (columns of a log) come to it as a pandas DataFrame, so that a ColumnTransformer
+    finds its columns by name; as an array where pandas is not installed.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ class FromTransformer(Features):
         self.transformer = transformer
 
     def _fit(self, observations: Any) -> None:
-        rows = _as_rows(observations)
+        rows = _as_rows(observations, None)
         if len(rows) == 0:
             raise fail("observations", "a warm-up sample of at least one observation", "none")
         self._settle(rows, None)
@@ -72,6 +75,7 @@ class FromTransformer(Features):
             made = copy.deepcopy(made)  # the user's own object stays unfitted
             _call(made.fit, rows, "fit")
         self.transformer_, self._refit_ = made, refit
+        self._mixed_ = rows[:0] if is_mixed(rows) else None
         # What a file needs: all of the sample to fit again, or a few rows to compare.
         self._sample_ = rows if refit and isinstance(given, str) else rows[:_PROBES]
         outcome = self._apply(rows[:_PROBES], None)
@@ -79,7 +83,7 @@ class FromTransformer(Features):
         self.n_features_ = int(outcome.shape[1])
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
-        rows = _as_rows(observations)
+        rows = _as_rows(observations, self._mixed_)
         if len(rows) == 0:  # which scikit-learn refuses
             return self._empty_
         return self._apply(rows, self.n_features_)
@@ -119,7 +123,11 @@ class FromTransformer(Features):
                 "put a function that makes it into a module and pass its name",
             )
         sample = self._sample_
-        if sample.dtype.kind in "fiub":
+        values: dict[str, Any] = {"refit": bool(self._refit_)}
+        if self._mixed_ is not None:
+            values["columns"] = [[x, is_text(sample, x)] for x in sample.dtype.names]
+            arrays = {"sample": ids_to_bytes(rows_of(sample))}
+        elif sample.dtype.kind in "fiub":
             arrays = {"sample": np.ascontiguousarray(sample, dtype=_storable(sample.dtype))}
         else:
             arrays = {"sample": ids_to_bytes(list(map(tuple, sample.tolist())))}
@@ -128,15 +136,18 @@ class FromTransformer(Features):
             expected = f"a warm-up sample of at most {_LARGEST_SAMPLE} bytes, to write it to a file"
             raise fail("observations", expected, size, "fit on fewer observations")
         arrays["outcome"] = _dense(self._apply(sample[:_PROBES], self.n_features_))
-        return arrays, {"refit": bool(self._refit_), "text": sample.dtype.kind not in "fiub"}
+        return arrays, {**values, "text": sample.dtype.kind not in "fiub"}
 
     def _restore(self, arrays: dict[str, Any], values: dict[str, Any]) -> None:
         sample = arrays["sample"]
         if values["text"]:
             rows = ids_from_bytes(sample)
+        if "columns" in values:
+            sample = _restored_mixed(values["columns"], rows)
+        elif values["text"]:
             sample = np.empty((len(rows), len(rows[0])), dtype=object)
             sample[:] = rows
-        if sample.ndim != 2 or len(sample) == 0:
+        if (sample.ndim != 2 and not is_mixed(sample)) or len(sample) == 0:
             raise fail("sample", "an array of shape (n, m)", f"shape {sample.shape}")
         self._settle(sample, values["refit"] is True)
         now = _dense(self._apply(sample[:_PROBES], None))
@@ -172,7 +183,18 @@ def _is_fitted(made: Any) -> bool:
     return any(x.endswith("_") and not x.startswith("__") for x in getattr(made, "__dict__", {}))
 
 
-def _as_rows(observations: Any) -> Any:
+def _restored_mixed(columns: list[Any], rows: list[Any]) -> Any:
+    cells = zip(*rows, strict=True)
+    kinds = [(str(name), object if text else np.float64) for name, text in columns]
+    return mixed_of(
+        {name: np.array(x, dtype=kind) for (name, kind), x in zip(kinds, cells, strict=True)}
+    )
+
+
+def _as_rows(observations: Any, mixed: Any) -> Any:
+    """Return rows of a matrix, or mixed ones, if such were fitted on."""
+    if is_mixed(observations):
+        return observations
     if scipy.sparse.issparse(observations):
         raise fail("observations", "an array", "a sparse matrix")
     try:
@@ -182,12 +204,26 @@ def _as_rows(observations: Any) -> Any:
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2:
         raise fail("observations", "an array of shape (n, m)", f"shape {array.shape}")
+    if mixed is not None and array.shape[1] == len(mixed.dtype.names):
+        return mixed_of({name: array[:, j] for j, name in enumerate(mixed.dtype.names)})
     return array
+
+
+def _by_name(rows: Any) -> Any:
+    """Return mixed rows as other people's code takes it."""
+    if not is_mixed(rows):
+        return rows
+    columns = {name: rows[name] for name in rows.dtype.names}
+    try:
+        import pandas
+    except ImportError:
+        return np.stack(list(columns.values()), axis=1)
+    return pandas.DataFrame(columns)
 
 
 def _call(method: Any, rows: Any, name: str) -> Any:
     try:
-        return method(rows)
+        return method(_by_name(rows))
     except InvalidInputError:
         raise
     except Exception as error:

@@ -51,6 +51,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     columns: Columns | None = None
     # What to do with a row that cannot be used.
     on_bad_rows: Literal["stop", "skip"] = "stop"
+    # What to do with cells of observations that are missing: an indicator and the mean, leaving the
+    # row out, or stopping; "auto": the first if there are any, unless bad rows are to be skipped.
+    missing: Literal["auto", "indicator", "skip", "stop"] = "auto"
     # What the last row of an episode means, where no column says so.
     episode_end: Literal["terminated", "truncated"] = "terminated"
 

@@ -41,6 +41,7 @@ from lincat.runs.validation import (
     held_out_rows,
     spread_hold_out,
 )
+from lincat.tables.file_source import FileSource
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Transitions learned from at a time: so many at first, then this share of those seen so far.
@@ -231,11 +232,15 @@ class EvaluationRun:
             validation=validation,
             seconds=self.seconds,
             complete=complete,
-            notes=[*self.notes, *self._said_of_passes()],
+            notes=[*self._said_of_rows(), *self.notes, *self._said_of_passes()],
             cautions=cautions,
         )
         self.folder.write_model(model.files())  # once more, as it knows its errors by now
         self.folder.answer = answer
+
+    def _said_of_rows(self) -> list[str]:
+        source = self._opened.source
+        return source.notes if isinstance(source, FileSource) else []
 
     def _said_of_passes(self) -> list[str]:
         if not self._passes:

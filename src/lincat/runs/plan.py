@@ -1,7 +1,8 @@
 """What to learn from, and how: features, a potential, and the number of steps, by a rule.
 
-Ids, and numbers that take few values, get a table. Other numbers get smooth features, and returns
-are learned about a potential V, a richer function of the same numbers: the distributions of
+Ids, and numbers that take few values, get a table. Other numbers, with or without texts among
+them, get smooth features, and returns are learned about a potential V, a richer function of the
+same numbers: the distributions of
 G − V(s) are alike, so that few features say how they differ. Where returns jump from one state to
 the next (an episode about to end), the jumps of G − V(s) are as hard as V itself; then features
 of G alone, and rewards of several steps, do better. Where V varies sharply, it needs many bumps,
@@ -19,10 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from lincat._typing import FloatArray, IntArray
+from lincat.data.mixed import is_mixed, rows_of
 from lincat.data.n_step import n_step
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.features._base import Features
 from lincat.features.auto import are_ids
+from lincat.features.mixed import Mixed
 from lincat.features.points import Points
 from lincat.features.smooth import Smooth
 from lincat.features.tabular import Tabular
@@ -98,22 +101,28 @@ class _Candidate(NamedTuple):
 
     def plan(self, pilot: Steps, gamma: float, ridge: float) -> Plan:
         """Fit it."""
-        features = Smooth(bumps=self.bumps).fit(pilot.observation)
+        form = Mixed if is_mixed(pilot.observation) else Smooth
+        features: Features = form(bumps=self.bumps).fit(pilot.observation)
         width = features.n_features_
         if not self.potential:
             steps = "" if self.n_step == 1 else f", and rewards of {self.n_step} steps"
             reason = (
                 f"{width} smooth features of the numbers{steps}: held-out returns are met better "
-                "than by distributions about a potential."
+                f"than by distributions about a potential.{_said(features)}"
             )
             return Plan(features, None, self.n_step, ridge, reason)
-        about = Smooth(bumps=self.potential, seed=1).fit(pilot.observation)
+        about = form(bumps=self.potential, seed=1).fit(pilot.observation)
         potential = Potential.fit(about, [pilot], gamma, ridge=ridge)
         reason = (
             "Distributions about a potential V, so that states share a narrow grid: V has "
-            f"{about.n_features_} smooth features, what is left {width}."
+            f"{about.n_features_} smooth features, what is left {width}.{_said(about)}"
         )
         return Plan(features, potential, self.n_step, ridge, reason)
+
+
+def _said(features: Features) -> str:
+    """What was done about texts and missing numbers."""
+    return f" {features.describe()}" if isinstance(features, Mixed) else ""
 
 
 def choose_plan(
@@ -164,9 +173,12 @@ def _table(pilot: Steps, space: ObservationSpace) -> Features | None:
         return Tabular(n_states=space.n_states).fit(pilot.observation)
     if are_ids(pilot.observation):
         return Tabular().fit(pilot.observation)
+    most = min(_MOST_POINTS, max(len(pilot) // _VISITS, 8))
+    if is_mixed(pilot.observation):
+        few = len(set(rows_of(pilot.observation))) <= most
+        return Tabular().fit(pilot.observation) if few else None
     points = np.asarray(pilot.observation, dtype=np.float64).reshape(len(pilot), -1)
-    different = len(np.unique(points, axis=0))
-    if different <= min(_MOST_POINTS, max(len(pilot) // _VISITS, 8)):
+    if len(np.unique(points, axis=0)) <= most:
         return Points(most=_MOST_POINTS).fit(points)
     return None
 

@@ -13,12 +13,14 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import fail
-from lincat._typing import IntArray
+from lincat._typing import FloatArray, IntArray
+from lincat.data.mixed import coordinates, is_mixed, is_text, mixed_of, rows_of
 from lincat.data.steps import Steps
 
 _MOST_STARTS = 256
 _FEWEST_STARTS = 2  # after the first: a single gap does not make episodes
 _MOST_CLUSTERED = 4096
+_REPEATED = 20  # times that a row is seen on average, where mixed rows are like ids
 OTHER = "other states"
 
 
@@ -48,16 +50,17 @@ class ShownStates:
             return [self.names[0]] * len(observations)
         names = [self.names[i] for i in single]
         shown = np.concatenate([self.members[i] for i in single])
+        if is_mixed(shown):
+            points, centres = coordinates(observations, shown), coordinates(shown, shown)
+            return [names[i] for i in _nearest(points, centres)]
         if shown.ndim == 1:
             known = dict(zip(shown.tolist(), names, strict=True))
             return [known.get(one, OTHER) for one in observations.tolist()]
         scale = _scale(shown)
-        # |x - c|² without the n x k x m array; x·x is the same for all c. Far from the origin
-        # these sums lose digits, so it is moved.
+        # Far from the origin these sums lose digits, so it is moved.
         middle = shown.mean(axis=0)
         points, centres = (observations - middle) / scale, (shown - middle) / scale
-        distance = (centres**2).sum(axis=1) - 2.0 * points @ centres.T
-        return [names[i] for i in distance.argmin(axis=1)]
+        return [names[i] for i in _nearest(points, centres)]
 
     def to_json(self) -> bytes:
         """Return the groups as JSON; :meth:`from_json` reads them back."""
@@ -115,6 +118,12 @@ def choose_states(
         names, members = ["any state"], [seen[np.sort(take)]]
     else:
         names, members = ["start"], [starts[:_MOST_STARTS]]
+    if is_mixed(seen):
+        rows = rows_of(seen)
+        for row in _typical_rows(seen, rows, n_states, rng):
+            names.append(_row_name(rows[row]))
+            members.append(seen[row : row + 1])
+        return ShownStates(_distinct(names), members)
     if seen.ndim == 1:
         common = [one for one, _ in Counter(seen.tolist()).most_common(n_states)]
         for one in common:
@@ -127,16 +136,38 @@ def choose_states(
     return ShownStates(_distinct(names), members)
 
 
+def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
+    """Which centre is nearest to each point, without an array of n x k x m."""
+    distance = (centres**2).sum(axis=1) - 2.0 * points @ centres.T  # x·x is the same for all c
+    return np.asarray(distance.argmin(axis=1))
+
+
+def _typical_rows(
+    seen: Any, rows: list[tuple[Any, ...]], n_states: int, rng: np.random.Generator
+) -> list[int]:
+    """Mixed rows: the most frequent if there are few different ones, else near centres."""
+    common = Counter(rows).most_common()
+    if _REPEATED * len(common) <= len(rows) or len(common) <= n_states:
+        return [rows.index(row) for row, _ in common[:n_states]]
+    take = rng.choice(len(seen), min(len(seen), _MOST_CLUSTERED), replace=False)
+    chosen = _cluster_rows(coordinates(seen[take], seen[take]), n_states, rng)
+    return list({rows[i]: int(i) for i in take[chosen]}.values())
+
+
 def _cluster_points(seen: Any, n_states: int, rng: np.random.Generator) -> list[Any]:
     """Observations nearest to the centres of clusters."""
-    from scipy.cluster.vq import kmeans2
-
     take = rng.choice(len(seen), min(len(seen), _MOST_CLUSTERED), replace=False)
     distinct = np.unique(np.asarray(seen[take], dtype=np.float64), axis=0)
     if len(distinct) <= n_states:
         return list(distinct)
     points = np.asarray(seen[take], dtype=np.float64)
-    scaled = points / _scale(points)
+    return [points[i] for i in _cluster_rows(points / _scale(points), n_states, rng)]
+
+
+def _cluster_rows(scaled: FloatArray, n_states: int, rng: np.random.Generator) -> list[int]:
+    """Rows nearest to the centres of clusters, the largest first."""
+    from scipy.cluster.vq import kmeans2
+
     first = scaled[_spread_out(scaled, n_states, rng)]
     with warnings.catch_warnings():
         # An empty cluster is not worth one: it is left out below.
@@ -148,7 +179,7 @@ def _cluster_points(seen: Any, n_states: int, rng: np.random.Generator) -> list[
         for c in order
         if (label == c).any()
     ]
-    return [points[i] for i in dict.fromkeys(nearest)]
+    return list(dict.fromkeys(nearest))
 
 
 def _spread_out(points: Any, n: int, rng: np.random.Generator) -> list[int]:
@@ -171,6 +202,11 @@ def _point_name(point: Any) -> str:
     return f"({', '.join([*shown, *(['…'] if len(point) > 4 else [])])})"
 
 
+def _row_name(row: tuple[Any, ...]) -> str:
+    cells = ["missing" if x is None else x if isinstance(x, str) else f"{x:.3g}" for x in row[:4]]
+    return f"({', '.join([*cells, *(['…'] if len(row) > 4 else [])])})"
+
+
 def _distinct(names: list[str]) -> list[str]:
     """Names that are taken get a number: points look alike when rounded, an id may be "start"."""
     taken = {OTHER, "all"}  # what groups of states are called elsewhere
@@ -188,12 +224,21 @@ def _one_id(one: Any, dtype: Any) -> Any:
     return array
 
 
+class _Column(msgspec.Struct, forbid_unknown_fields=True):
+    """A column of mixed rows: texts or numbers, null where one is missing."""
+
+    name: str
+    text: bool
+    values: list[str | float | None]
+
+
 class _Member(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Observations of one group: points, numbers of states, or other ids."""
+    """Observations of one group: points, numbers of states, other ids, or mixed rows."""
 
     points: list[list[float]] | None = None
     numbers: list[int] | None = None
     ids: list[Any] | None = None
+    columns: list[_Column] | None = None
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -204,6 +249,10 @@ class _Stored(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _stored(member: Any) -> _Member:
+    if is_mixed(member):
+        values = zip(*rows_of(member), strict=True)
+        named = zip(member.dtype.names, values, strict=True)
+        return _Member(columns=[_Column(x, is_text(member, x), list(v)) for x, v in named])
     if member.ndim == 2:
         return _Member(points=member.tolist())
     if member.dtype != object:
@@ -216,6 +265,9 @@ def _restored(member: _Member) -> Any:
         return np.array(member.points, dtype=np.float64)
     if member.numbers is not None:
         return np.array(member.numbers, dtype=np.int64)
+    if member.columns is not None:
+        kinds = ((x, object if x.text else np.float64) for x in member.columns)
+        return mixed_of({x.name: np.array(x.values, dtype=kind) for x, kind in kinds})
     ids = member.ids or []
     array = np.empty(len(ids), dtype=object)
     array[:] = [tuple(one) if isinstance(one, list) else one for one in ids]

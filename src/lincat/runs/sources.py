@@ -146,6 +146,8 @@ def _files(config: EvaluationConfig, frame: Any = None) -> Opened:
         columns=config.columns,
         format=config.format,
         on_bad_rows=config.on_bad_rows,
+        missing=config.missing,
+        by_name=":" in config.features,
         episode_end=config.episode_end,
     )
     return Opened(

@@ -17,10 +17,12 @@ from lincat._arguments import InvalidInputError
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
+from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
 from lincat.features._base import Features
 from lincat.features.auto import are_ids
+from lincat.features.mixed import Mixed
 from lincat.features.smooth import Smooth
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.growing import constants_of
@@ -114,7 +116,8 @@ def _narrower(features: Features, warm_up: Steps) -> tuple[Features | None, str]
         return features, "with the same features"
     if features.table or are_ids(warm_up.observation):
         return None, "all states together"
-    smooth = Smooth(bumps=_BUMPS).fit(warm_up.observation)
+    form = Mixed if is_mixed(warm_up.observation) else Smooth
+    smooth = form(bumps=_BUMPS).fit(warm_up.observation)
     return smooth, f"with {smooth.n_features_} smooth features"
 
 

@@ -18,6 +18,8 @@ from lincat._typing import BoolArray, FloatArray, IntArray
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _INTEGER = r"^[+-]?\d{1,18}$"
+# What stands for a number that is not there, beside an empty cell.
+_NOTHING = ("", "na", "n/a", "nan", "null", "none")
 
 
 def kind_of(values: Any, *, typed: bool) -> str:
@@ -32,7 +34,7 @@ def kind_of(values: Any, *, typed: bool) -> str:
         trimmed = pc.utf8_trim_whitespace(values)
         whole = pc.sum(pc.match_substring_regex(trimmed, _INTEGER)).as_py() or 0
         decimal = pc.sum(pc.match_substring_regex(trimmed, _NUMBER)).as_py() or 0
-        if 2 * decimal < len(values):
+        if not decimal or 2 * decimal < len(values) - int(missing_numbers(values).sum()):
             return "text"
         return "integer" if whole == decimal else "number"
     if pa.types.is_float32(kind):
@@ -99,6 +101,38 @@ def numbers(values: Any, dtype: Any = np.float64) -> FloatArray:
         values = pc.fill_null(values, np.nan)
     array: FloatArray = values.to_numpy(zero_copy_only=False)
     return array
+
+
+def missing_numbers(values: Any) -> BoolArray:
+    """Return where a column of numbers has none: nothing, NaN, or a word for it, shape (n,)."""
+    if isinstance(values, list):
+        return np.array([_is_nothing(value) for value in values], dtype=bool)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    if _is_text(values.type):
+        words = pa.array(_NOTHING, type=values.type)
+        lower = pc.utf8_lower(pc.utf8_trim_whitespace(values))
+        nothing = pc.is_in(lower, value_set=words)
+        nothing = pc.or_(pc.is_null(values), pc.fill_null(nothing, True))
+    else:
+        nothing = pc.is_null(values, nan_is_null=True)
+    return np.asarray(nothing.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _is_nothing(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in _NOTHING
+    return value is None or value != value
+
+
+def missing_texts(values: Any) -> BoolArray:
+    """Return where a column of texts has none, shape (n,)."""
+    if isinstance(values, list):
+        return np.array([value is None or value == "" for value in values], dtype=bool)
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    nothing = pc.fill_null(pc.equal(values, pa.scalar("", values.type)), True)
+    return np.asarray(nothing.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _parsed(values: Any, pattern: str, kind: Any) -> Any:

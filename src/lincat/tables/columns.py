@@ -18,6 +18,8 @@ _NEXT_OBSERVATION = (
     *("next_observation", "next_observations", "next_obs", "next_state"),
     *("observation_next", "obs_next", "state_next", "s_next", "next_s"),
 )
+_NEXT_FORMS = ("next_{}", "{}_next")
+_BY_NAME = 'name them, or say next_observation = "" where the next row holds it'
 _NAMES = {
     "reward": ("reward", "rewards", "r"),
     "terminated": ("terminated", "terminations", "terminal", "done", "dones"),
@@ -27,6 +29,8 @@ _NAMES = {
     "episode": ("episode", "episode_id", "episode_index", "trajectory", "trajectory_id"),
     "step": ("step", "step_id", "t", "timestep", "time_step", "step_index"),
 }
+# Not what is observed before it is chosen, and what pandas writes for its index.
+_NEVER_OBSERVED = ("action", "actions", "a", "", "Unnamed: 0", "__index_level_0__")
 
 
 class Columns(
@@ -39,9 +43,10 @@ class Columns(
     observation : str or tuple of str, optional
         One column (numbers, ids, or lists of numbers), several of them, or a pattern with one
         star: ``"obs_*"``. By default observation, obs or state, or columns that begin so
-        (obs_0, obs_1, ...).
+        (obs_0, obs_1, ...), or else all columns that are nothing of what follows, but for action.
     next_observation : str or tuple of str, optional
-        Likewise; by default next_observation, next_obs, ... Without any, the next row holds it.
+        Likewise; by default next_observation, next_obs, ..., or next_X and X_next for columns X.
+        Without any, the next row holds it.
     reward : str, optional
         By default reward or r.
     terminated, truncated, discount, weight, episode, step : str, optional
@@ -86,6 +91,8 @@ class Found:
     weight: str | None = None
     episode: str | None = None
     step: str | None = None
+    #: Whether observations are the columns that were nothing else.
+    by_default: bool = False
 
     @property
     def needed(self) -> list[str]:
@@ -105,16 +112,54 @@ def find_columns(
     doubled = sorted({name for name in names if list(names).count(name) > 1})
     if doubled:
         raise fail(where, "columns of different names", f"{doubled[0]!r} more than once")
-    observation, endings = _find_observation(columns, names, where)
+    single = {role: _find_one(getattr(columns, role), role, names, where) for role in _NAMES}
+    by_default = False
+    try:
+        observation, endings = _find_observation(columns, names, where)
+    except InvalidInputError:
+        others = _others(names, single, columns)
+        if columns.observation is not None or observations_only or not others:
+            raise
+        observation, endings, by_default = others, None, True
     if observations_only:
         return Found(observation, None, None)
-    following = _find_next(columns, names, where, observation, endings)
-    single = {role: _find_one(getattr(columns, role), role, names, where) for role in _NAMES}
+    if by_default and columns.next_observation is None:
+        following = _named_next(names, observation, where)
+    else:
+        following = _find_next(columns, names, where, observation, endings)
     if following is not None:
         single["step"] = None  # nothing to be joined: the order does not matter
     if single["reward"] is None:
         raise _missing("reward", _NAMES["reward"], names, where)
-    return Found(observation, following, **single)
+    return Found(observation, following, **single, by_default=by_default)
+
+
+def _others(
+    names: Sequence[str], single: dict[str, str | None], columns: Columns
+) -> tuple[str, ...]:
+    """Columns that are nothing else, nor the next observation of another."""
+    following = columns.next_observation or ()
+    taken = {*single.values(), *((following,) if isinstance(following, str) else following)}
+    rest = [name for name in names if name not in taken and name not in _NEVER_OBSERVED]
+    after = {form.format(name) for name in rest for form in _NEXT_FORMS}
+    return tuple(name for name in rest if name not in after)
+
+
+def _named_next(
+    names: Sequence[str], observation: tuple[str, ...], where: str
+) -> tuple[str, ...] | None:
+    """next_X, or X_next, for each column X; None if there is no such column."""
+    found = [
+        next((form.format(name) for form in _NEXT_FORMS if form.format(name) in names), None)
+        for name in observation
+    ]
+    if not any(found):
+        return None
+    for name, after in zip(observation, found, strict=True):
+        if after is None:
+            expected = f"a column next_{name}, as others have one"
+            raise fail(f"{where}, next_observation", expected, f"only {_list(names)}", _BY_NAME)
+    return tuple(name for name in found if name is not None)
 
 
 def _find_one(given: str | None, role: str, names: Sequence[str], where: str) -> str | None:
@@ -173,7 +218,7 @@ def _find_next(
             f"{where}, next_observation",
             f"one column for each of {_list(observation)}",
             _list(found),
-            'name them, or say next_observation = "" where the next row holds it',
+            _BY_NAME,
         )
     return found
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._typing import BoolArray
+from lincat.data.mixed import differing, is_mixed
 from lincat.data.steps import Steps
 from lincat.tables.rows import Rows
 
@@ -64,6 +65,8 @@ class TransitionRows:
 
 
 def _differing(left: Any, right: Any) -> BoolArray:
+    if is_mixed(left):
+        return differing(left, right)
     if left.ndim == 1:
         differs: BoolArray = np.asarray(left != right, dtype=bool)
         return differs
@@ -194,6 +197,7 @@ def _steps(rows: Rows, terminal: BoolArray, cut: BoolArray) -> Steps:
     truncated = np.zeros(len(cut), dtype=bool)
     truncated[:-1] = cut[1:] & ~terminal[:-1]
     unbroken = not cut.any()
+    bends = rows.observation.ndim == 2 or is_mixed(rows.observation)
     keep: Any = slice(None) if unbroken else ~cut
 
     def pick(column: Any) -> Any:
@@ -202,7 +206,7 @@ def _steps(rows: Rows, terminal: BoolArray, cut: BoolArray) -> Steps:
     return Steps(
         *(pick(rows.observation), pick(rows.reward), rows.observation[1:][keep]),
         *(terminal[keep], truncated[keep], pick(rows.discount), pick(rows.weight)),
-        record=rows.observation if unbroken and rows.observation.ndim == 2 else None,
+        record=rows.observation if unbroken and bends else None,
     )
 
 

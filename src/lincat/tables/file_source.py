@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from lincat._arguments import check_choice, check_integer, fail
 from lincat._typing import BoolArray, IntArray
 from lincat.data.steps import ObservationSpace, Steps
+from lincat.tables import cells
 from lincat.tables.columns import Columns, find_columns
 from lincat.tables.episodes import EpisodeRows, TransitionRows
 from lincat.tables.formats import FORMATS
 from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
 from lincat.tables.readers import STDIN, Chunk, Table, format_of, reading
-from lincat.tables.rows import Layout, Rows, check_types, checked_rows, find_layout
+from lincat.tables.rows import (
+    Layout,
+    MissingPolicy,
+    Rows,
+    check_types,
+    checked_rows,
+    find_layout,
+)
 
 # Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
 # may have large observations.
-_FIRST_ROWS, _FIRST_TYPED_ROWS = 1024, 64
+_FIRST_ROWS, _FIRST_TYPED_ROWS = 8192, 64
 _LARGEST_BATCH = 1 << 23  # bytes of observations: less rows at a time where these are large
 
 
@@ -56,8 +65,15 @@ class FileSource:
         What to do about rows with missing cells, NaN, infinities, texts for numbers and the like:
         an error that names file, row and column, or leaving them out and counting them. Where a row
         was left out the record breaks off. Rows in the wrong order are always an error.
+    missing : "stop", "skip", "indicator" or "auto"
+        What to do about cells of observations that are missing (nothing, NaN, NA): take the row
+        for a bad one; leave it out, and count it; or keep it, for features that give numbers their
+        mean and an indicator, and texts a value of their own. "auto" keeps them if the first rows,
+        or what a Parquet file says of itself, show that there are any and bad rows are to stop.
     episode_end : "terminated" or "truncated"
         What the last row of an episode means in a table without a terminated column.
+    by_name : bool
+        Whether several columns of numbers come by name (mixed), as they do with texts.
     batch_rows : int
         Rows read at a time.
 
@@ -80,14 +96,21 @@ class FileSource:
         columns: Columns | None = None,
         format: str | None = None,
         on_bad_rows: str = "stop",
+        missing: MissingPolicy | Literal["auto"] = "stop",
         episode_end: str = "terminated",
+        by_name: bool = False,
         batch_rows: int = 65536,
     ) -> None:
         self._columns = Columns() if columns is None else columns
+        check_choice(missing, "missing", (*get_args(MissingPolicy), "auto"))
         self._stop = check_choice(on_bad_rows, "on_bad_rows", ("stop", "skip")) == "stop"
         self._episode_end = check_choice(episode_end, "episode_end", ("terminated", "truncated"))
         self._places = _find_places(paths, format)
+        self._by_name = by_name
+        self._look_for_missing = missing == "auto" and self._stop
+        self._missing: MissingPolicy = "stop" if missing == "auto" else missing
         self._skipped = 0
+        self._n_missing: Counter[str] = Counter()
         self._row_counts: dict[str, int | None] = {}
         self._input: Iterator[Chunk] | None = None
         self._layout = self._find_layout(check_integer(batch_rows, "batch_rows", low=1))
@@ -128,6 +151,24 @@ class FileSource:
         return self._skipped
 
     @property
+    def notes(self) -> list[str]:
+        """What was decided about the columns, and what is missing so far."""
+        said = []
+        found = self._layout.columns
+        if found.by_default:
+            names = ", ".join(found.observation)
+            said.append(f"Observations: {names}, the columns that are nothing else (--column).")
+        if self._n_missing:
+            counts = (f"{name} in {n:,} rows" for name, n in self._n_missing.items())
+            said.append(f"Missing: {', '.join(counts)}, which were kept (--missing).")
+        return said
+
+    @property
+    def missing_cells(self) -> dict[str, int]:
+        """How many cells of each column were missing in rows that the last pass has kept so far."""
+        return dict(self._n_missing)
+
+    @property
     def starts(self) -> None:
         """Not known beside the steps."""
         return None
@@ -136,6 +177,7 @@ class FileSource:
         """Yield the steps after the first ``skip``."""
         skip = left = check_integer(skip, "skip", low=0)
         self._skipped = 0
+        self._n_missing.clear()
         seen = 0
         # Every row is a step, and none can be missing: no need to read those that are skipped.
         by_row = self.length is not None
@@ -177,14 +219,16 @@ class FileSource:
         self._skipped += chunk.stop - chunk.first - chunk.n_rows
         if not chunk.n_rows:
             return None
-        rows, bad = checked_rows(
+        rows, left_out = checked_rows(
             chunk,
             self._layout,
             name,
             stop=self._stop,
             with_room=self._layout.columns.next_observation is None,
+            missing=self._missing,
         )
-        self._skipped += bad
+        self._skipped += left_out.rows
+        self._n_missing.update(left_out.missing)
         return rows
 
     def _chunks(self, place: Place, skip: int) -> Iterator[Chunk]:
@@ -238,7 +282,16 @@ class FileSource:
             chunks = table.chunks(found.needed, rows)
             for chunk in chunks:
                 if chunk.n_rows:
-                    layout = find_layout(found, self._columns, chunk, place.name, typed=table.typed)
+                    layout = find_layout(
+                        found,
+                        self._columns,
+                        chunk,
+                        place.name,
+                        typed=table.typed,
+                        mixed=self._by_name or self._may_miss(table, found.observation, chunk),
+                    )
+                    if layout.kind == "mixed" and self._look_for_missing:
+                        self._missing = "indicator"
                     if table.typed:
                         check_types(layout, chunk, place.name)
                     if place.once:
@@ -247,6 +300,17 @@ class FileSource:
                         table.close()
                     return layout
         raise fail(self.description, "rows", "none")
+
+    def _may_miss(self, table: Table, names: tuple[str, ...], chunk: Chunk) -> bool:
+        """Whether observations may miss something: as told, or as it looks."""
+        if not self._look_for_missing:
+            return self._missing == "indicator"
+        first = chunk.columns[names[0]]
+        if len(names) == 1 and cells.kind_of(first, typed=table.typed) == "text":
+            return False  # names of states, of which none may be missing
+        return table.misses(names) or any(
+            cells.missing_numbers(chunk.columns[name]).any() for name in names
+        )
 
 
 def _gaps(numbers: IntArray, last: int, gap: bool) -> BoolArray | None:

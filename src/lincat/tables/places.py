@@ -144,6 +144,9 @@ class _FrameTable:
             yield arrow_chunk(batch, at)
             at += len(batch)
 
+    def misses(self, names: Sequence[str]) -> bool:
+        return any(self._table.column(name).null_count for name in names)
+
     def close(self) -> None:
         pass
 

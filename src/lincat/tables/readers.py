@@ -74,6 +74,9 @@ class Table(Protocol):
         A reader may pass over less than ``skip`` rows: the chunks say where they are.
         """
 
+    def misses(self, names: Sequence[str]) -> bool:
+        """Whether the file says beforehand that cells of these columns are missing."""
+
     def close(self) -> None:
         """Close the file."""
 
@@ -188,6 +191,17 @@ class _ParquetTable:
             self.names = list(self._file.schema_arrow.names)
             self.n_rows = self._file.metadata.num_rows
 
+    def misses(self, names: Sequence[str]) -> bool:
+        """Whether the file says that cells of these columns are missing."""
+        metadata = self._file.metadata
+        places = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path in names]
+        for group in range(metadata.num_row_groups):
+            for i in places:
+                known = metadata.row_group(group).column(i).statistics
+                if known is not None and known.has_null_count and known.null_count:
+                    return True
+        return False
+
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
         metadata = self._file.metadata
         at, group = 0, 0
@@ -238,6 +252,9 @@ class _ArrowTable:
                     piece = batch.slice(start, rows)
                     yield arrow_chunk(piece, at)
                     at += len(piece)
+
+    def misses(self, names: Sequence[str]) -> bool:
+        return False
 
     def close(self) -> None:
         self._input.close()

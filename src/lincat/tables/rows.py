@@ -10,12 +10,17 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat._typing import BoolArray, FloatArray, IntArray
+from lincat.data.mixed import mixed_of
 from lincat.tables import cells
 from lincat.tables.columns import Columns, Found
 from lincat.tables.readers import Chunk
 from lincat.tables.text import bad_row
 
-LayoutKind = Literal["points", "vectors", "integers", "texts", "tuples"]
+LayoutKind = Literal["points", "vectors", "integers", "texts", "tuples", "mixed"]
+#: What is done about cells of observations that are missing: they are kept, for features that give
+#: numbers their mean and an indicator, and texts a value of their own; or the row is left out; or
+#: it is as bad as any other.
+MissingPolicy = Literal["indicator", "skip", "stop"]
 
 _NUMERIC = ("float32", "number", "integer", "flag")
 
@@ -28,22 +33,33 @@ class Layout:
     ----------
     columns : Found
     kind : LayoutKind
-        Points, vectors (points in a single column of lists); or ids: integers, texts or tuples.
+        Points, vectors (points in a single column of lists); ids: integers, texts or tuples; or
+        mixed: texts and numbers, some of which may be missing.
     names : tuple of str
-        One for each number of an observation, or for an id.
+        One for each number of an observation, or for an id; or the columns of mixed rows.
     dtype : type
         Of points: float32 if all of their columns are.
+    texts : frozenset of str
+        Which columns of mixed rows hold texts.
     """
 
     columns: Found
     kind: LayoutKind
     names: tuple[str, ...]
     dtype: Any = np.float64
+    texts: frozenset[str] = frozenset()
 
     @property
     def are_points(self) -> bool:
         """Whether observations are points in space, not ids."""
         return self.kind in ("points", "vectors")
+
+    def holds_text(self, name: str) -> bool:
+        """Whether a column of mixed rows holds texts; the next one as the observation does."""
+        following = self.columns.next_observation
+        if following is not None and name in following and name not in self.texts:
+            name = self.columns.observation[following.index(name)]
+        return name in self.texts
 
 
 @dataclass(frozen=True)
@@ -73,8 +89,13 @@ class Rows:
         return len(self.numbers)
 
 
-def find_layout(found: Found, columns: Columns, chunk: Chunk, path: str, *, typed: bool) -> Layout:
-    """Decide what the observations are from the first rows of a source."""
+def find_layout(
+    found: Found, columns: Columns, chunk: Chunk, path: str, *, typed: bool, mixed: bool = False
+) -> Layout:
+    """Decide what the observations are from the first rows of a source.
+
+    With ``mixed`` numbers come so too: some are missing, or their names matter.
+    """
     names = found.observation
     kinds = [cells.kind_of(chunk.columns[name], typed=typed) for name in names]
     for name, kind in zip(names, kinds, strict=True):
@@ -89,6 +110,11 @@ def find_layout(found: Found, columns: Columns, chunk: Chunk, path: str, *, type
         dtype = np.float32 if kinds[0].endswith("float32") else np.float64
         numbered = tuple(f"{names[0]}[{j}]" for j in range(width))
         layout = Layout(found, "vectors", numbered, dtype)
+    elif columns.kind is None and (
+        (mixed and kinds != ["integer"]) or (len(names) > 1 and not numeric)
+    ):
+        texts = frozenset(x for x, kind in zip(names, kinds, strict=True) if kind == "text")
+        layout = Layout(found, "mixed", names, texts=texts)
     elif columns.kind == "points" or (
         numeric and columns.kind is None and (len(names) > 1 or kinds[0] != "integer")
     ):
@@ -134,6 +160,8 @@ def check_types(layout: Layout, chunk: Chunk, path: str) -> None:
             layout.kind, ("integer", "text")
         )
     for name in (*found.observation, *(found.next_observation or ())):
+        if layout.kind == "mixed":
+            wanted = ("text",) if layout.holds_text(name) else _NUMERIC
         _check_type(name, chunk, path, wanted)
     for single in (found.reward, found.discount, found.weight, found.terminated, found.truncated):
         _check_type(single, chunk, path, _NUMERIC)
@@ -153,13 +181,28 @@ def _check_type(name: str | None, chunk: Chunk, path: str, wanted: tuple[str, ..
 class _Cells:
     """The cells of a chunk as arrays; what is bad among them is noted: a mask for each column."""
 
-    def __init__(self, chunk: Chunk, layout: Layout) -> None:
+    def __init__(self, chunk: Chunk, layout: Layout, missing: MissingPolicy) -> None:
         self._chunk, self._layout, self._columns = chunk, layout, chunk.columns
+        self._missing = missing
         self.bad: list[tuple[str, BoolArray, str]] = []
+        self.left_out: BoolArray = np.zeros(chunk.n_rows, dtype=bool)
+        self.n_missing: dict[str, int] = {}
 
     def _note(self, name: str, bad: BoolArray | None, expected: str) -> None:
         if bad is not None and bad.any():
             self.bad.append((name, bad, expected))
+
+    def _miss(self, name: str, missing: BoolArray, expected: str) -> BoolArray:
+        """Do as the policy says about missing cells; return which these are."""
+        if not missing.any():
+            return missing
+        if self._missing == "skip":
+            self.left_out |= missing
+        elif self._missing == "stop":
+            self._note(name, missing, expected)
+        else:
+            self.n_missing[name] = int(missing.sum())
+        return missing
 
     def bad_rows(self) -> BoolArray:
         """Return which rows have a bad cell."""
@@ -201,6 +244,9 @@ class _Cells:
         layout = self._layout
         if layout.are_points:
             return (self._vectors if layout.kind == "vectors" else self._points)(names, out)
+        if layout.kind == "mixed":
+            columns = zip(layout.names, names, strict=True)
+            return mixed_of({name: self._column(column) for name, column in columns})
         parts = [self._ids(name) for name in names]
         if layout.kind != "tuples":
             return parts[0]
@@ -227,8 +273,28 @@ class _Cells:
         addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
         if not columns_to_rows(out, addresses):
             for name, part in zip(names, parts, strict=True):
-                self._note(name, ~np.isfinite(part), "a finite number")
+                bad = ~np.isfinite(part)
+                if self._missing == "skip":
+                    missing = bad & cells.missing_numbers(self._columns[name])
+                    bad &= ~self._miss(name, missing, "")
+                self._note(name, bad, "a finite number")
         return out
+
+    def _column(self, name: str) -> Any:
+        """A column of mixed rows: what is missing is not bad."""
+        values = self._columns[name]
+        if self._layout.holds_text(name):
+            missing = cells.missing_texts(values)
+            array, bad = cells.texts(values)
+            self._miss(name, missing, "a text")
+            self._note(name, None if bad is None else bad & ~missing, "a text")
+            array = np.array(array)
+            array[missing] = None
+            return array
+        missing = self._miss(name, cells.missing_numbers(values), "a finite number")
+        numbers = np.where(missing, np.nan, cells.numbers(values))
+        self._note(name, ~(missing | np.isfinite(numbers)), "a finite number")
+        return numbers
 
     def _ids(self, name: str) -> Any:
         kind: str = self._layout.kind
@@ -262,11 +328,33 @@ class _Cells:
         return labels
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """What is not as it should be among the rows of a chunk.
+
+    Attributes
+    ----------
+    rows : int
+        Left out.
+    missing : dict
+        How many cells of a column are missing from the others.
+    """
+
+    rows: int
+    missing: dict[str, int]
+
+
 def checked_rows(
-    chunk: Chunk, layout: Layout, path: str, *, stop: bool, with_room: bool = False
-) -> tuple[Rows, int]:
-    """Return the usable rows of a chunk, and how many are not; with ``stop``, one is an error."""
-    found, made, n = layout.columns, _Cells(chunk, layout), chunk.n_rows
+    chunk: Chunk,
+    layout: Layout,
+    path: str,
+    *,
+    stop: bool,
+    with_room: bool = False,
+    missing: MissingPolicy = "stop",
+) -> tuple[Rows, LeftOut]:
+    """Return the usable rows of a chunk, and what is not; with ``stop`` a bad row is an error."""
+    found, made, n = layout.columns, _Cells(chunk, layout, missing), chunk.n_rows
     room = None
     if layout.are_points and with_room:
         room = np.empty((n + 1, len(layout.names)), dtype=layout.dtype)
@@ -292,17 +380,16 @@ def checked_rows(
         episode=made.episodes(found.episode),
         step=made.integers(found.step),
     )
-    if not made.bad:
-        return rows, 0
-    if stop:
+    if made.bad and stop:
         raise bad_row(path, *made.first_bad())
-    bad = made.bad_rows()
-    return _without(rows, bad), int(bad.sum())
+    bad = made.left_out | made.bad_rows() if made.bad else made.left_out
+    left_out = LeftOut(int(bad.sum()), made.n_missing)
+    return (_without(rows, bad) if left_out.rows else rows), left_out
 
 
 def checked_observations(chunk: Chunk, layout: Layout, path: str) -> Any:
     """Return the observations of a chunk, of which none may be bad."""
-    made = _Cells(chunk, layout)
+    made = _Cells(chunk, layout, "indicator")
     array = made.observations(layout.columns.observation)
     if made.bad:
         place, expected, got = made.first_bad()

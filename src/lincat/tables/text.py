@@ -32,6 +32,8 @@ _read_last: list[Any] = []
 def bad_row(path: str, row: int | str, expected: str, got: str) -> InvalidInputError:
     """Return the error for a row that cannot be used."""
     remedy = "fix it, or leave such rows out (on_bad_rows = skip)"
+    if got == "nothing":
+        remedy += ", or let observations miss it (missing = indicator)"
     return fail(f"{name_of(path)}, row {row}", expected, got, remedy)
 
 
@@ -109,6 +111,10 @@ class CsvTable:
         self._lost = [row for row in self._lost if row >= stop]
         return Chunk(columns, n, at, stop, numbers)
 
+    def misses(self, names: Sequence[str]) -> bool:
+        """Texts do not tell beforehand."""
+        return False
+
     def close(self) -> None:
         """Close the file."""
         self._input.close()
@@ -184,6 +190,10 @@ class JsonTable:
                     shown = f"{line[:60].decode(errors='replace')!r} ({error})"
                     raise bad_row(self._path, row, "a JSON object", shown) from None
         return values, np.array(numbers, dtype=np.int64)
+
+    def misses(self, names: Sequence[str]) -> bool:
+        """Texts do not tell beforehand."""
+        return False
 
     def close(self) -> None:
         """Close the file."""
