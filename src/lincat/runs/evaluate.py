@@ -36,6 +36,7 @@ def evaluate(
     format: FormatName | None = None,
     columns: Columns | Mapping[str, str | Sequence[str]] | None = None,
     on_bad_rows: Literal["stop", "skip"] = "stop",
+    missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
     episode_end: Literal["terminated", "truncated"] = "terminated",
     policy: str | Callable[..., Any] | Policy = "random",
     n_envs: int = 1,
@@ -89,6 +90,8 @@ def evaluate(
     columns : Columns or mapping, optional
         Which column holds what, ``{"reward": "cash"}``; found by their names where not given.
     on_bad_rows : "stop" or "skip"
+    missing : "auto", "indicator", "skip" or "stop"
+        What to do with cells of observations that are missing.
     episode_end : "terminated" or "truncated"
         What the last row of an episode means, where no column says so.
     policy : str or function
@@ -136,44 +139,18 @@ def evaluate(
     >>> run.predict([14]).grid.intervals
     1000
     """
+    options = {name: value for name, value in locals().items() if name not in ("out", "force")}
     words = _words(source)
     given = Given(
         source=source if words is None else None,
         policy=None if isinstance(policy, str) else policy,
         features=None if isinstance(features, str) else _ours(features),
     )
-    options: dict[str, Any] = {
-        "source": [mark_of(source)] if words is None else words,
-        "gamma": gamma,
-        "steps": steps,
-        "n_step": n_step,
-        "seed": seed,
-        "format": format,
-        "columns": columns,
-        "on_bad_rows": on_bad_rows,
-        "episode_end": episode_end,
-        "policy": policy if isinstance(policy, str) else mark_of(policy),
-        "n_envs": n_envs,
-        "env_options": dict(env_options or {}),
-        "trust_pickle": trust_pickle,
-        "sampling": sampling,
-        "features": features if isinstance(features, str) else mark_of(features),
-        "feature_options": dict(feature_options or {}),
-        "warm_up": warm_up,
-        "learner": learner,
-        "low": low,
-        "high": high,
-        "intervals": intervals,
-        "step_size": step_size,
-        "averaging": averaging,
-        "passes": passes,
-        "batch_size": batch_size,
-        "dtype": dtype,
-        "validate": validate,
-        "level": level,
-        "below": below,
-        "n_states": n_states,
-    }
+    options["source"] = [mark_of(source)] if words is None else words
+    options["policy"] = policy if given.policy is None else mark_of(policy)
+    options["features"] = features if given.features is None else mark_of(features)
+    options["env_options"] = dict(env_options or {})
+    options["feature_options"] = dict(feature_options or {})
     return _run(config_from_dict(options, "evaluate"), given, out, force=force)
 
 
