@@ -10,12 +10,13 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat.tables.columns import Columns, Found, find_columns
-from lincat.tables.readers import STDIN, Chunk, format_of, input_bytes, name_of, open_table, reading
+from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
+from lincat.tables.readers import Chunk, format_of, input_bytes, reading
 from lincat.tables.rows import Layout, check_types, checked_observations, find_layout
 
 
 def read_observations(
-    path: str | Path,
+    path: str | Path | Any,
     *,
     columns: Columns | None = None,
     format: str | None = None,
@@ -25,7 +26,7 @@ def read_observations(
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or frame
         A table as :class:`~lincat.tables.file_source.FileSource` reads it, of which only the
         observation columns are needed; or a .json file with a list of observations, or of objects.
     columns : Columns, optional
@@ -45,11 +46,14 @@ def read_observations(
     array([[0., 1.],
            [2., 3.]])
     """
-    path, columns = str(path), Columns() if columns is None else columns
-    name = name_of(path)
-    if format == "json" or (format is None and path.lower().endswith(".json")):
-        return _from_json(path, columns, texts)
-    table = open_table(path, format_of(path, format), stop=True)
+    columns = Columns() if columns is None else columns
+    if is_frame(path):
+        place: Place = FramePlace.of(path)
+    elif format == "json" or (format is None and str(path).lower().endswith(".json")):
+        return _from_json(str(path), columns, texts)
+    else:
+        place = FilePlace(str(path), format_of(str(path), format))
+    name, table = place.name, place.open(stop=True)
     found = find_columns(columns, table.names, name, observations_only=True)
     parts: list[Any] = []
     layout = None
@@ -60,7 +64,7 @@ def read_observations(
                 if table.typed:
                     check_types(layout, chunk, name)
             parts.append(checked_observations(chunk, layout, name))
-    if path != STDIN:
+    if not place.once:
         table.close()
     if not parts:
         raise fail(name, "observations", "none")
