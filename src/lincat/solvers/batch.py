@@ -16,10 +16,10 @@ import scipy.sparse
 from scipy.sparse.linalg import spsolve
 
 from lincat._arguments import check_array, check_choice, check_number, fail
-from lincat._typing import ArrayLike, FeatureMatrix, FloatArray, IntArray
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntArray
 from lincat.core.grid import Grid
 from lincat.solvers.equation import BatchEquation
-from lincat.solvers.gmres import GmresResult, gmres
+from lincat.solvers.gmres import REDUCTION, GmresResult, cycle_of_many, gmres
 from lincat.solvers.krylov import ConvergenceError, solve_contraction
 from lincat.solvers.preconditioners import METHODS, Inverse, build_inverse, choose_method
 from lincat.solvers.spectrum import MeanSpectrum, mean_spectrum, no_single_solution
@@ -30,7 +30,8 @@ from lincat.statistics.totals import Totals
 _ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features
 _SMALL_BYTES = 2**27
-_REFINEMENTS = 5
+_REFINEMENTS = 6
+_TOGETHER = 2**20  # numbers in right-hand sides that are solved at once
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,9 @@ class BatchSolution:
         kept = slice(None) if self._kept is None else self._kept
         each = np.ascontiguousarray(R.reshape(-1, *shape)[:, kept].transpose(0, 2, 1))
         whitened = equation.whitening.down(each)
-        starts = [None] * len(whitened)
-        if self._inverse is not None and self.has_factors:
-            starts = list(_refined(equation, self._inverse, whitened, tolerance))
-        found = [
-            _solve(equation, self._inverse, one, start, tolerance).x
-            for one, start in zip(whitened, starts, strict=True)
-        ]
+        found = _solve_many(equation, self._inverse, whitened, tolerance, self.has_factors)
         solved = np.zeros((len(whitened), *shape))
-        solved[:, kept] = equation.whitening.up(np.stack(found)).transpose(0, 2, 1)
+        solved[:, kept] = equation.whitening.up(found).transpose(0, 2, 1)
         return solved.reshape(R.shape)
 
     def scores(self, parts: Iterable[Totals]) -> Iterator[FloatArray]:
@@ -240,19 +235,58 @@ def _spread_out(inner: BatchSolution, kept: IntArray, d: int) -> BatchSolution:
     return replace(inner, Theta=Theta, null_directions=scipy.sparse.csr_array(null), _kept=kept)
 
 
-def _refined(
-    equation: BatchEquation, inverse: Inverse, right: FloatArray, tolerance: float
+def _solve_many(
+    equation: BatchEquation,
+    inverse: Inverse | None,
+    right: FloatArray,
+    tolerance: float,
+    has_factors: bool,
 ) -> FloatArray:
-    """Solve for all of (m, K, r) at once: factors are read, and products made, once for all."""
-    X = inverse(right)
+    """Solve for all of (m, K, r): some at once, and one by one where that does not lead there."""
+    found, missing = np.zeros_like(right), np.ones(len(right), dtype=bool)
+    if inverse is not None:
+        size = max(_TOGETHER // (right[0].size if len(right) else 1), 1)
+        for first in range(0, len(right), size):
+            part = slice(first, first + size)
+            found[part], missing[part] = _refined(
+                equation, inverse, right[part], tolerance, has_factors
+            )
+    for i in np.flatnonzero(missing):
+        start = None if inverse is None else found[i]
+        found[i] = _solve(equation, inverse, right[i], start, tolerance).x
+    return found
+
+
+def _refined(
+    equation: BatchEquation,
+    inverse: Inverse,
+    right: FloatArray,
+    tolerance: float,
+    has_factors: bool,
+) -> tuple[FloatArray, BoolArray]:
+    """Solve for all of (m, K, r) at once: factors are read, and products made, once for all.
+
+    Without factors, by GMRES in step. The second answer is whether one is not there yet.
+    """
+
+    def apply(X: FloatArray) -> FloatArray:
+        pushed = equation.apply(np.ascontiguousarray(X.transpose(1, 0, 2)))
+        return X - pushed.transpose(1, 0, 2)
+
+    def improve(left: FloatArray) -> FloatArray:
+        if has_factors:
+            return inverse(left)
+        return cycle_of_many(apply, inverse, left, tolerance=max(0.5 * tolerance, REDUCTION))
+
     goal = tolerance * np.linalg.norm(right, axis=(1, 2))
-    for _ in range(_REFINEMENTS):
-        together = np.ascontiguousarray(X.transpose(1, 0, 2))
-        left = right - X + equation.apply(together).transpose(1, 0, 2)
-        if (np.linalg.norm(left, axis=(1, 2)) <= goal).all():
+    X = improve(right)
+    for turn in range(_REFINEMENTS):
+        left = right - apply(X)
+        missing = np.linalg.norm(left, axis=(1, 2)) > goal
+        if turn == _REFINEMENTS - 1 or not missing.any():
             break
-        X = X + inverse(np.ascontiguousarray(left))
-    return X
+        X = X + improve(np.ascontiguousarray(left))
+    return X, missing
 
 
 def _solve(
