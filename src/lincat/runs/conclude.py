@@ -279,7 +279,7 @@ def _coarse(model: Model, recorder: Recorder, config: EvaluationConfig) -> str:
     )
 
 
-def _step(learner: Learner, config: EvaluationConfig) -> str:
+def _step(learner: Learner[Any], config: EvaluationConfig) -> str:
     if not isinstance(config.step_size, float):
         return ""
     limit = learner.stable_step_
