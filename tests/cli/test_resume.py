@@ -89,7 +89,7 @@ def test_killed_for_good_and_resumed_is_the_same_to_the_bit(here, kind, options)
     assert not (here / "killed" / "result.json").exists()
     # Until it is continued, its newest checkpoint answers, as that of a run that is learning.
     so_far = json.loads(lincat_here("report", "killed", "--json").out)
-    assert (so_far["complete"], so_far["trusted"]) == (False, None)
+    assert so_far["complete"] is False
     assert 0 < so_far["transitions"] < 6000
     rows = json.loads(lincat_here("predict", "killed", "--json").out)
     assert [row["mean"] for row in rows] == [row["mean"] for row in so_far["states"]]
