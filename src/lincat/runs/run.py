@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -18,7 +18,7 @@ from lincat._text import as_arguments
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.figures import ridgelines
 from lincat.core.frames import frame_of
-from lincat.data.mixed import is_mixed, is_text
+from lincat.data.mixed import is_mixed
 from lincat.inference.answer import Answer
 from lincat.inference.validation import Validation
 from lincat.report.answer_page import evaluation_page
@@ -30,16 +30,15 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.given import frames_of, library_of
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
-from lincat.tables.columns import Columns
-from lincat.tables.places import FramePlace, is_frame
-from lincat.tables.read_observations import read_observations
+from lincat.runs.so_far import newest
+from lincat.tables.places import is_frame
 
 if TYPE_CHECKING:
     import altair
 
 
 class Run:
-    """What a run learned; see :func:`evaluate` and :func:`read_run`.
+    """What a run learned, or has learned so far; see :func:`evaluate` and :func:`read_run`.
 
     Attributes
     ----------
@@ -62,7 +61,7 @@ class Run:
     ) -> None:
         self.path = folder.path
         self.config: EvaluationConfig = folder.config
-        self.answer: Answer = folder.answer
+        self.answer, self._model_folder = newest(folder, trust_code=trust_code)
         self._folder = folder
         self._trust_code = trust_code
         self.temporary = temporary
@@ -100,7 +99,7 @@ class Run:
     @cached_property
     def model(self) -> Model:
         """Features and learner: ``model.features``, ``model.learner``."""
-        return Model.read(self.path, trust_code=self._trust_code)
+        return Model.read(self._model_folder, trust_code=self._trust_code)
 
     @cached_property
     def shown(self) -> ShownStates:
@@ -118,14 +117,17 @@ class Run:
             With it, :meth:`ReturnDistribution.interval` and ``band`` tell how far sampling error
             reaches; for models that were solved from sums, as they are by default.
         """
+        from lincat.runs.asking import observations_in
+
         frames = self._frames
         if is_frame(observations):
             frames = library_of(observations) or frames
-            observations = self._read(observations)
+            observations = observations_in(self, observations)
         found = self.model.predict(observations, confidence=confidence)
-        ids = np.ndim(observations) == 1 and not is_mixed(np.asarray(observations))
-        names = [str(one) for one in observations] if ids else None
-        return found.labelled(names, frames=frames)
+        if np.ndim(observations) == 1 and not is_mixed(np.asarray(observations)):
+            found.names = tuple(map(str, observations))
+        found.frames = frames
+        return found
 
     def predict_quantiles(
         self, observations: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)
@@ -198,19 +200,6 @@ class Run:
             interval=None if answer.intervals is None else answer.interval,
         )
 
-    def _read(self, frame: Any) -> Any:
-        """The observations of a frame, by the names that the run knows, as it learned from them."""
-        like, names = self.shown.members[0], tuple(self.answer.observation_names)
-        columns = self.config.columns or Columns()
-        if is_mixed(like):
-            texts = frozenset(name for name in names if is_text(like, name))
-            named = msgspec.structs.replace(columns, observation=names)
-            return read_observations(frame, columns=named, texts=texts)
-        kind: Literal["points", "ids"] = "points" if like.ndim == 2 else "ids"
-        if set(names) & set(FramePlace.of(frame).table.schema.names):
-            columns = msgspec.structs.replace(columns, observation=names)
-        return read_observations(frame, columns=msgspec.structs.replace(columns, kind=kind))
-
     def save(self, path: str | Path) -> Run:
         """Copy the run folder to a new one, and return the run there: temporary ones do not last.
 
@@ -266,7 +255,7 @@ class Run:
 
 
 def read_run(path: str | Path, *, trust_code: bool = False) -> Run:
-    """Open the folder of a finished run.
+    """Open the folder of a run; of one that is learning, what its newest checkpoint knows.
 
     Parameters
     ----------

@@ -10,31 +10,24 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat.tables.columns import Columns, Found, find_columns
-from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
-from lincat.tables.readers import Chunk, format_of, input_bytes, reading
-from lincat.tables.rows import Layout, check_types, checked_observations, find_layout
+from lincat.tables.readers import STDIN, Chunk, format_of, input_bytes, name_of, open_table, reading
+from lincat.tables.rows import check_types, checked_observations, find_layout
 
 
 def read_observations(
-    path: str | Path | Any,
-    *,
-    columns: Columns | None = None,
-    format: str | None = None,
-    texts: frozenset[str] | None = None,
+    path: str | Path, *, columns: Columns | None = None, format: str | None = None
 ) -> Any:
-    """Return the observations of a file: points of shape (n, m), n ids, or n mixed rows.
+    """Return the observations of a file: points of shape (n, m), or n ids.
 
     Parameters
     ----------
-    path : str, Path or frame
+    path : str or Path
         A table as :class:`~lincat.tables.file_source.FileSource` reads it, of which only the
         observation columns are needed; or a .json file with a list of observations, or of objects.
     columns : Columns, optional
         Only ``observation`` and ``kind`` are looked at.
     format : "parquet", "csv", "jsonl", "arrow" or "json", optional
         By default as the file's name ends.
-    texts : frozenset of str, optional
-        Which columns hold texts, where mixed rows are wanted.
 
     Examples
     --------
@@ -46,45 +39,29 @@ def read_observations(
     array([[0., 1.],
            [2., 3.]])
     """
-    columns = Columns() if columns is None else columns
-    if is_frame(path):
-        place: Place = FramePlace.of(path)
-    elif format == "json" or (format is None and str(path).lower().endswith(".json")):
-        return _from_json(str(path), columns, texts)
-    else:
-        place = FilePlace(str(path), format_of(str(path), format))
-    name, table = place.name, place.open(stop=True)
+    path, columns = str(path), Columns() if columns is None else columns
+    name = name_of(path)
+    if format == "json" or (format is None and path.lower().endswith(".json")):
+        return _from_json(path, columns)
+    table = open_table(path, format_of(path, format), stop=True)
     found = find_columns(columns, table.names, name, observations_only=True)
     parts: list[Any] = []
     layout = None
     for chunk in table.chunks(found.needed, 32768):
         if chunk.n_rows:
             if layout is None:
-                layout = _layout(found, columns, chunk, name, table.typed, texts)
+                layout = find_layout(found, columns, chunk, name, typed=table.typed)
                 if table.typed:
                     check_types(layout, chunk, name)
             parts.append(checked_observations(chunk, layout, name))
-    if not place.once:
+    if path != STDIN:
         table.close()
     if not parts:
         raise fail(name, "observations", "none")
     return np.concatenate(parts)
 
 
-def _layout(
-    found: Found,
-    columns: Columns,
-    chunk: Chunk,
-    path: str,
-    typed: bool,
-    texts: frozenset[str] | None,
-) -> Layout:
-    if texts is not None:
-        return Layout(found, "mixed", found.observation, texts=texts)
-    return find_layout(found, columns, chunk, path, typed=typed)
-
-
-def _from_json(path: str, columns: Columns, texts: frozenset[str] | None) -> Any:
+def _from_json(path: str, columns: Columns) -> Any:
     with reading(path, "JSON file"):
         stream = input_bytes(path)
         try:
@@ -102,5 +79,5 @@ def _from_json(path: str, columns: Columns, texts: frozenset[str] | None) -> Any
         found = Found(("observation",), None, None)
         cells = {"observation": values}
     chunk = Chunk(cells, len(values), 1, len(values) + 1)
-    layout = _layout(found, columns, chunk, path, False, texts)
+    layout = find_layout(found, columns, chunk, path, typed=False)
     return checked_observations(chunk, layout, path)
