@@ -20,10 +20,11 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
+from lincat.runs.so_far import newest
 
 
 class Run:
-    """What a run learned; see :func:`evaluate` and :func:`read_run`.
+    """What a run learned, or has learned so far; see :func:`evaluate` and :func:`read_run`.
 
     Attributes
     ----------
@@ -46,7 +47,7 @@ class Run:
     ) -> None:
         self.path = folder.path
         self.config: EvaluationConfig = folder.config
-        self.answer: Answer = folder.answer
+        self.answer, self._model_folder = newest(folder, trust_code=trust_code)
         self._folder = folder
         self._trust_code = trust_code
         self.temporary = temporary
@@ -84,7 +85,7 @@ class Run:
     @cached_property
     def model(self) -> Model:
         """Features and learner: ``model.features``, ``model.learner``."""
-        return Model.read(self.path, trust_code=self._trust_code)
+        return Model.read(self._model_folder, trust_code=self._trust_code)
 
     @cached_property
     def shown(self) -> ShownStates:
@@ -154,7 +155,7 @@ class Run:
 
 
 def read_run(path: str | Path, *, trust_code: bool = False) -> Run:
-    """Open the folder of a finished run.
+    """Open the folder of a run; of one that is learning, what its newest checkpoint knows.
 
     Parameters
     ----------
