@@ -171,6 +171,7 @@ class EvaluationRun:
         learner = self.model.learner
         if isinstance(learner, CategoricalLearner):
             learner.warn = False  # of mass off the grid: said with everything else, at the end
+            learner.counting = self._passes == 0  # rows that come again say nothing new
         begun = kept = time.perf_counter()
         before, size = self.seconds, self.config.batch_size
         for transitions in self._pieces(reader):
