@@ -34,7 +34,7 @@ from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
 from lincat.runs.potential import Potential
 from lincat.runs.realised import realised_returns
-from lincat.runs.scale import Scale
+from lincat.runs.scale import REWARD_NODES, Scale
 
 #: Transitions from which a plan is made.
 PILOT = 100_000
@@ -51,6 +51,7 @@ _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.05  # weight of what is missing of a return at most
 _BETTER = 2.0  # standard errors by which another candidate must win
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
+_BLOCKS = 32  # of time, of sums in units of a scale
 
 
 class _Sizes(NamedTuple):
@@ -67,7 +68,7 @@ class _Sizes(NamedTuple):
 _SIZES = (
     _Sizes(5_000, 64, 32, 16, 128, 64),
     _Sizes(50_000, 100, 64, 32, 500, 250),
-    _Sizes(math.inf, 250, 100, 64, 600, 500),
+    _Sizes(math.inf, 250, 100, 48, 600, 500),
 )
 
 
@@ -95,6 +96,16 @@ class Plan:
     n_step: int
     ridge: float
     reason: str
+
+    def model(self, learner: CategoricalLSTD) -> Model:
+        """Return a model that has learned nothing, with a learner of that sort."""
+        fewer = {}
+        if self.scale is not None:  # there are sums for each discount, too
+            fewer = {"nodes": REWARD_NODES, "max_blocks": min(learner.max_blocks, _BLOCKS)}
+        learner = learner.clone().set_params(
+            ridge=self.ridge, n_features=self.features.n_features_, **fewer
+        )
+        return Model(self.features, learner, self.potential, self.scale)
 
 
 class _Candidate(NamedTuple):
@@ -243,17 +254,10 @@ def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> int:
 
 
 def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
-    learner = CategoricalLSTD(
-        gamma=gamma,
-        intervals=_TRIAL_INTERVALS,
-        ridge=plan.ridge,
-        n_features=plan.features.n_features_,
-        max_blocks=1,
-    )
-    model = Model(plan.features, learner, plan.potential, plan.scale)
+    model = plan.model(CategoricalLSTD(gamma=gamma, intervals=_TRIAL_INTERVALS, max_blocks=1))
     for part in n_step(_parts(steps), plan.n_step, gamma):
         whole = part if plan.n_step == 1 else whole_steps(part, plan.n_step, gamma)
-        learner.partial_fit(model.transitions(whole))
+        model.learner.partial_fit(model.transitions(whole))
     return model
 
 

@@ -28,7 +28,9 @@ from lincat.runs.potential import Potential
 
 _KEY: Final = "lincat scale"
 _LEAST: Final = 0.15  # of the scale of all observations together
-_NODES: Final = 12
+_NODES: Final = 8  # of discounts; sums are kept for each of them and each node of rewards
+#: Nodes of rewards in such units, which are spread out and much alike.
+REWARD_NODES: Final = 24
 
 
 class Scale:
