@@ -624,13 +624,24 @@ def moment_errors(phi, reward, phi_next, discount, weight, ends, Phi, orders=4):
     return [np.sqrt(np.mean(np.square(x), axis=0)) for x in (means, variances)]
 
 
-def interval_margin(cdf, directions, confidence, measure, draws=100_000):
-    """Half the width of an interval: the quantile of |h(F + E) − h(F)|, E a multivariate t."""
+def turned(p, se, errors):
+    """Chances with errors on the scale of angles, of which F = (1 − cos angle)/2."""
+    out = np.empty_like(errors)
+    for k in range(len(p)):
+        inside = min(max(p[k], 2 * se[k]), 1 - 2 * se[k])
+        angle = math.acos(1 - 2 * inside) + errors[:, k] / math.sqrt(inside * (1 - inside))
+        out[:, k] = (1 - np.cos(np.minimum(np.maximum(angle, 0), math.pi))) / 2 + p[k] - inside
+    return out
+
+
+def interval_margin(cdf, directions, confidence, measure, draws=100_000, turn=False):
+    """Half the width of an interval: the quantile of |h(F ⊕ E) − h(F)|, E a multivariate t."""
     rng, nu = np.random.default_rng(1), len(directions)
     out = []
     for i, row in enumerate(cdf):
         t = rng.normal(size=(draws, nu)) / np.sqrt(rng.chisquare(nu, size=(draws, 1)) / nu)
-        moved = measure(row + t @ directions[:, i] / np.sqrt(nu))
+        errors, se = t @ directions[:, i] / np.sqrt(nu), np.sqrt(np.mean(directions[:, i] ** 2, 0))
+        moved = measure(turned(row, se, errors) if turn else row + errors)
         out.append(np.quantile(np.abs(moved - measure(row[None])), confidence))
     return np.array(out)
 

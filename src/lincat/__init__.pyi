@@ -69,7 +69,7 @@ from .processes.problem import Problem as Problem
 from .processes.process_source import ProcessSource as ProcessSource
 from .report.answer_page import page as page
 from .runs.comparing import compare as compare
-from .runs.evaluate import evaluate as evaluate
+from .runs.evaluate import evaluate as evaluate, resume as resume
 from .runs.run import Run as Run, read_run as read_run
 from .runs.sweep import sweep as sweep
 from .solvers.approximation import (

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import scipy.sparse
 
 from lincat import kernels
-from lincat._text import one_line, shown
+from lincat._text import as_arguments, one_line, shown
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntArray
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class InvalidInputError(ValueError):
@@ -30,6 +37,29 @@ def reason(error: BaseException) -> str:
     if isinstance(error, InvalidInputError):
         return text
     return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__
+
+
+def for_python(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Have a function's errors speak of its arguments, where the command line has flags.
+
+    An argument that it does not have is answered with the nearest one that it has.
+    """
+    known = list(inspect.signature(function).parameters)
+
+    @functools.wraps(function)
+    def called(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        for name in kwargs:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                meant = f"did you mean {near[0]}=?" if near else f"it has {', '.join(known)}"
+                raise fail(f"{function.__name__}()", "arguments that it has", f"{name}=", meant)
+        try:
+            return function(*args, **kwargs)
+        except InvalidInputError as error:
+            error.args = (as_arguments(str(error)),)
+            raise
+
+    return called
 
 
 def check_number(

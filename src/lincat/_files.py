@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 from lincat._arguments import fail
@@ -41,6 +43,26 @@ def new_folder(path: Path, argument: str, *, force: bool) -> Path:
             "name another, or add --force to write over",
         )
     return path
+
+
+class TemporaryFolder:
+    """A new folder that is there for as long as this is, or until Python ends.
+
+    Examples
+    --------
+    >>> from lincat._files import TemporaryFolder
+    >>> folder = TemporaryFolder()
+    >>> path = folder.path
+    >>> path.exists()
+    True
+    >>> del folder
+    >>> path.exists()
+    False
+    """
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="lincat-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 def _umask() -> int:

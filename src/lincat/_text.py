@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+# A flag, and a value where one that messages use follows it.
+_FLAG = re.compile(
+    r"--column (?P<role>\w+)=NAME"
+    r"|--(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>lstd|skip|auto|N|\d+)\b)?"
+)
+_PLURAL = {"column": "columns", "env_option": "env_options", "feature_option": "feature_options"}
 
 
 def one_line(value: object) -> str:
@@ -44,3 +52,25 @@ def listed(words: Sequence[str], last: str = "and") -> str:
     """
     *before, end = words
     return f"{', '.join(before)} {last} {end}" if before else end
+
+
+def as_arguments(text: str) -> str:
+    """Return a sentence that speaks of flags as one that speaks of Python's arguments.
+
+    >>> as_arguments("a larger --n-step, or --learner lstd, may help")
+    'a larger n_step=, or learner="lstd", may help'
+    >>> as_arguments("name it: --column reward=NAME")
+    'name it: columns={"reward": "NAME"}'
+    """
+
+    def argument(found: re.Match[str]) -> str:
+        if found["role"]:
+            return f'columns={{"{found["role"]}": "NAME"}}'
+        name = found["name"].replace("-", "_")
+        if name in ("force", "require"):
+            return f"{name}=True"
+        value = found["value"] or ""
+        value = f'"{value}"' if value.isalpha() and value.islower() else value
+        return f"{_PLURAL.get(name, name)}={value}"
+
+    return _FLAG.sub(argument, text)

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
@@ -25,7 +25,7 @@ from lincat.learners.files import load
 from lincat.learners.files import save_bytes as _bits
 
 _STATES = 7
-AnyLearner: TypeAlias = Learner | BatchLearner
+AnyLearner: TypeAlias = Learner[Any] | BatchLearner
 
 
 def example_streams(n: int = 1500, *, seed: int = 0) -> dict[str, Transitions]:

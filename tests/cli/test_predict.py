@@ -85,11 +85,16 @@ def test_every_format_in_and_out_holds_what_the_model_says(runs, tmp_path, form,
         "cvar0.1": (proper.cvar(0.1), "cvar", 0.1),
         "below0.5": (proper.probability_below(0.5), "probability_below", 0.5),
     }
-    expected = {"obs_0": POINTS[:, 0], "obs_1": POINTS[:, 1]}
+    expected = {}
     for name, (values, measure, argument) in figures.items():
         low, high = shown_interval(distribution, measure, argument)
         expected |= {name: values, f"{name}_low": low, f"{name}_high": high}
     expected["negative_mass"] = distribution.negative_mass
+    # What the file has is passed on, as it stands there.
+    for j, name in ((1, "obs_1"), (0, "obs_0")):
+        assert [float(row.pop(name)) for row in rows] == POINTS[:, j].tolist()
+    assert {row.pop("extra") for row in rows} == {"x"}
+    assert {row.pop("reason") for row in rows} == {""}
     assert list(rows[0])[: len(expected)] == list(expected)
     for name, values in expected.items():
         np.testing.assert_array_equal([float(row[name]) for row in rows], values)
@@ -193,35 +198,26 @@ def test_columns_that_the_run_was_told_of(tmp_path):
     )
     assert ended.code == 0, ended.err
     (row,) = rows_of(predict(run, "--states", tmp_path / "ask.csv").binary, "csv")
-    assert row["state"] == "b"
+    assert (row["when"], row["where"], row["reason"]) == ("1", "b", "")
 
 
 @pytest.mark.parametrize(
     ("run", "name", "content", "message"),
     [
-        ("names", "a.csv", "state\nplace 0\nnowhere\n", "ids that were seen before, got 'nowhere'"),
-        ("names", "a.csv", "colour\nred\n", "a.csv, observation"),
+        ("names", "a.csv", "colour\nred\n", "a.csv, observation: expected columns state, as the"),
         ("names", "a.csv", "", "a.csv"),
         ("names", "a.csv", "state\n", "a.csv: expected observations, got none"),
         ("names", "absent.csv", None, "absent.csv"),
         ("names", "a.txt", "state\nx\n", "a.txt"),
-        ("points", "a.csv", "obs_0,obs_1\n1,x\n", "a.csv, column obs_1: expected numbers"),
-        ("points", "a.csv", "obs_0,obs_1\n1,2\n1,NaN\n", "a.csv, row 2, obs_1"),
-        ("points", "a.csv", "obs_0\n1.5\n", "observations"),
-        ("points", "a.csv", "state\nplace 0\n", "a.csv, column state: expected numbers"),
+        ("points", "a.csv", "obs_0\n1.5\n", "observation: expected columns obs_0, obs_1, as"),
+        ("points", "a.csv", "state\nplace 0\n", "observation: expected columns obs_0, obs_1"),
         ("points", "a.json", "[]", "a.json: expected a JSON list of observations"),
-        ("points", "a.json", "[[1, 2], [3]]", "a.json"),
-        ("points", "a.json", "[[1, null]]", "a.json"),
         ("points", "a.json", "{", "a.json"),
         ("points", "a.json", "[{}]", "a.json"),
         ("points", "a.parquet", "junk", "a.parquet"),
-        ("lake", "a.json", "[16]", "state numbers 0 .. 15, got 16 at row 0"),
-        ("lake", "a.json", "[-1]", "state numbers 0 .. 15, got -1 at row 0"),
-        ("lake", "a.json", '["a"]', "observations"),
-        ("lake", "a.json", "[0.5]", "expected ids: integers or texts"),
     ],
 )
-def test_bad_states_are_one_line(runs, tmp_path, run, name, content, message):
+def test_files_without_states_are_one_line(runs, tmp_path, run, name, content, message):
     file = tmp_path / name
     if content is not None:
         file.write_text(content)
@@ -299,19 +295,149 @@ def test_a_process_of_its_own(runs):
     assert "Examples:" in predict("--help").out
 
 
-def test_an_environments_states_are_read_by_the_names_that_come_out(tmp_path):
+def test_an_environments_states_are_read_by_number_or_by_name(tmp_path):
     steps = ["--steps", 2000, "--n-envs", 4, "--gamma", 0.9, "--intervals", 10]
     assert lincat_here("evaluate", "gym:CartPole-v1", *steps, "--out", tmp_path / "run").code == 0
     (tmp_path / "given.csv").write_text("obs_0,obs_1,obs_2,obs_3\n0.1,0.2,0.03,0.4\n")
-    first = predict(tmp_path / "run", "--states", tmp_path / "given.csv")
-    (tmp_path / "again.csv").write_bytes(first.out.encode())
-    again = predict(tmp_path / "run", "--states", tmp_path / "again.csv")
-    assert again.out == first.out
-    assert "cart position" in again.out
+    names = "pole angle,cart position,pole angular velocity,cart velocity"
+    (tmp_path / "named.csv").write_text(f"{names}\n0.03,0.1,0.4,0.2\n")
+    first, second = (
+        rows_of(predict(tmp_path / "run", "--states", tmp_path / x).binary, "csv")[0]
+        for x in ("given.csv", "named.csv")
+    )
+    assert first["mean"] == second["mean"] != ""
 
 
-def test_columns_beside_the_observations_are_left_alone(runs, tmp_path):
-    (tmp_path / "a.csv").write_text("obs_0,obs_1,obs_2\n1,2,3\n")
+@pytest.mark.parametrize(
+    ("run", "content", "reason"),
+    [
+        ("names", "state\nplace 0\nnowhere\n", "'nowhere' was never seen"),
+        ("names", 'state\nplace 0\n""\n', "state: expected an id, got nothing"),
+        ("points", "obs_0,obs_1\n1,1\n1,x\n", "obs_1: expected a finite number, got 'x'"),
+        ("points", "obs_0,obs_1\n1,1\n1,NaN\n", "obs_1: expected a finite number, got 'NaN'"),
+        ("points", "[[1, 2], [3]]", "observation: expected a list of 2 finite numbers, got [3]"),
+        ("points", "[[1, 2], [1, null]]", "observation: expected a list of 2 finite numbers, got"),
+        ("lake", "[0, 16]", "16 was never seen"),
+        ("lake", "[0, -1]", "-1 was never seen"),
+        ("lake", '[0, "a"]', "'a' was never seen"),
+        ("lake", "[0, 0.5]", "0.5 was never seen"),
+        ("lake", "[0, null]", "state: expected an id, got nothing"),
+    ],
+)
+def test_a_row_that_cannot_be_answered_has_a_reason(runs, tmp_path, run, content, reason):
+    file = tmp_path / ("a.json" if content.startswith("[") else "a.csv")
+    file.write_text(content)
+    ended = predict(runs / run, "--states", file, "--format", "json")
+    assert ended.code == 0, ended.err
+    good, bad = json.loads(ended.out)
+    assert good["reason"] == ""
+    assert np.isfinite(good["mean"])
+    assert bad["reason"].startswith(reason), bad["reason"]
+    assert {bad[name] for name in ("mean", "std", "q0.5", "mean_low", "negative_mass")} == {None}
+
+
+def test_nothing_may_be_answered(runs, tmp_path):
+    (tmp_path / "a.csv").write_text("state\nnowhere\n")
+    (row,) = rows_of(predict(runs / "names", "--states", tmp_path / "a.csv").binary, "csv")
+    assert (row["mean"], row["reason"]) == ("", "'nowhere' was never seen")
+
+
+def test_columns_are_found_by_name_wherever_they_stand(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{x:.3f},{y:.3f},{x:.3f}\n" for x, y in rng.normal(size=(500, 2))]
+    (tmp_path / "log.csv").write_text("height,width,reward\n" + "".join(lines))
+    run = tmp_path / "run"
+    assert lincat_here("evaluate", tmp_path / "log.csv", "--gamma", 0.5, "--out", run).code == 0
+    files = {
+        "as learned.csv": "height,width\n1,-2\n",
+        "swapped.csv": "width,height\n-2,1\n",
+        "other.csv": "w,h\n-2,1\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    asked = [tmp_path / name for name in files]
+    first, second = (predict(run, "--states", file, "--json") for file in asked[:2])
+    assert json.loads(first.out)[0]["mean"] == json.loads(second.out)[0]["mean"]
+    ended = predict(run, "--states", asked[2])
+    assert_one_line(ended, "expected columns height, width, as the run observed, got only w, h")
+    named = predict(run, "--states", asked[2], "--column", "observation=h,w", "--json")
+    (row,) = json.loads(named.out)
+    assert row["mean"] == json.loads(first.out)[0]["mean"]
+    assert (row["w"], row["h"]) == (-2, 1)
+    assert_one_line(predict(run, "--states", asked[2], "--column", "reward=w"), "--column")
+    assert_one_line(predict(run, "--states", asked[2], "--column", "observation=a"), "a column 'a'")
+
+
+@pytest.mark.parametrize("learned", ["csv", "parquet"])
+def test_ids_do_not_depend_on_the_format(tmp_path, learned):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    state = [8, 9] * 150
+    (tmp_path / "log.csv").write_text("state,reward\n" + "".join(f"{s},{s}\n" for s in state))
+    texts = pa.table({"state": [str(s) for s in state], "reward": [float(s) for s in state]})
+    pq.write_table(texts, tmp_path / "log.parquet")
+    (tmp_path / "ask.csv").write_text("state\n8\n9\n")
+    pq.write_table(pa.table({"state": ["8", "9"]}), tmp_path / "texts.parquet")
+    pq.write_table(pa.table({"state": [8, 9]}), tmp_path / "numbers.parquet")
+    pq.write_table(pa.table({"state": [8.0, 9.0]}), tmp_path / "floats.parquet")
+    run = tmp_path / "run"
+    log = tmp_path / f"log.{learned}"
+    assert lincat_here("evaluate", log, "--gamma", 0.5, "--out", run).code == 0
+    for name in ("ask.csv", "texts.parquet", "numbers.parquet", "floats.parquet"):
+        rows = json.loads(predict(run, "--states", tmp_path / name, "--json").out)
+        assert [row["reason"] for row in rows] == ["", ""]
+        assert rows[0]["mean"] < rows[1]["mean"]
+
+
+def test_texts_and_numbers_are_asked_about_as_they_were_learned_from(tmp_path):
+    rng = np.random.default_rng(1)
+    lines = [f"{'ab'[i % 2]},{x:.3f},{i % 2 + x:.3f}\n" for i, x in enumerate(rng.normal(size=600))]
+    (tmp_path / "log.csv").write_text("site,load,reward\n" + "".join(lines))
+    run = tmp_path / "run"
+    assert lincat_here("evaluate", tmp_path / "log.csv", "--gamma", 0.5, "--out", run).code == 0
+    (tmp_path / "a.csv").write_text("load,who,site\n0.5,ann,a\n0.5,bob,c\n,cid,b\nx,dan,b\n,eve,\n")
+    rows = json.loads(predict(run, "--states", tmp_path / "a.csv", "--json").out)
+    assert [row["who"] for row in rows] == ["ann", "bob", "cid", "dan", "eve"]
+    assert [row["reason"] for row in rows] == [
+        "",
+        "site 'c' was never seen",
+        "load missing was never seen",
+        "load: expected a finite number, got 'x'",
+        "site: expected something in site, load, got nothing",
+    ]
+    assert [row["mean"] is None for row in rows] == [False, False, False, True, True]
+
+
+def test_columns_beside_the_observations_are_passed_on(runs, tmp_path):
+    (tmp_path / "a.csv").write_text("obs_0,obs_1,obs_2,reason\n1,2,3,why\n")
     (tmp_path / "b.csv").write_text("obs_0,obs_1\n1,2\n")
-    more, few = (predict(runs / "points", "--states", tmp_path / f"{x}.csv") for x in "ab")
-    assert more.out == few.out
+    more, few = (
+        rows_of(predict(runs / "points", "--states", tmp_path / f"{x}.csv").binary, "csv")[0]
+        for x in "ab"
+    )
+    assert (more.pop("obs_2"), more.pop("observed reason")) == ("3", "why")
+    assert more == few
+
+
+def test_lines_are_answered_as_they_come(runs):
+    lines = [
+        b'{"obs_1": -0.5, "id": 7, "obs_0": 1.0}',
+        b"oops",
+        b"[1.0, -0.5]",
+        b'{"obs_1": -0.5}',
+        b"",
+        b"[1.0]",
+    ]
+    ended = lincat_process(
+        "predict", runs / "points", "--follow", "--below", 0, input=b"\n".join(lines).decode()
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    rows = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert len(rows) == 5
+    mean = lincat.read_run(runs / "points").predict(POINTS[1:2]).mean()[0]
+    assert [row["mean"] for row in rows] == [pytest.approx(mean), None, rows[0]["mean"], None, None]
+    assert (rows[0]["id"], rows[0]["reason"], rows[2]["reason"]) == (7, "", "")
+    assert rows[1]["reason"].startswith("expected JSON, got 'oops'")
+    assert rows[3]["reason"] == "obs_0: expected a finite number, got nothing"
+    assert 0.0 <= rows[0]["below0"] <= 1.0

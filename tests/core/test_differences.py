@@ -49,11 +49,13 @@ def test_tails_by_draws(paired, name):
         (a, b), naive.error_draws(errors(a), errors(b), paired, 20_000), strict=True
     ):
         cdf, levels = dist.cdf_values[:1], np.array([0.1])
+        used = errors(dist)[:8] if paired else errors(dist)
+        variants = naive.turned(cdf[0], np.sqrt(np.mean(used**2, axis=0)), drawn)
         if name == "cvar":
-            moved.append(risk.expected_shortfall(cdf + drawn, GRID, levels)[:, 0])
+            moved.append(risk.expected_shortfall(variants, GRID, levels)[:, 0])
         else:
             share = risk.spread_share(cdf)
-            moved.append(risk.interpolated_quantile(cdf + drawn, GRID, levels, share=share)[:, 0])
+            moved.append(risk.interpolated_quantile(variants, GRID, levels, share=share)[:, 0])
     centre = (low + high)[0] / 2
     margin = np.quantile(np.abs(moved[0] - moved[1] - centre), 0.95)
     assert (high - low)[0] / 2 == pytest.approx(margin, rel=0.1)

@@ -5,7 +5,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import lincat
-from lincat.core.uncertainty import Uncertainty, _probability_interval
+from lincat.core import risk
+from lincat.core.uncertainty import (
+    Uncertainty,
+    _probability_interval,
+    figures_of_draws,
+    turned,
+)
 from tests import naive, strategies
 
 GRID = lincat.Grid(-1.0, 3.0, 16)
@@ -41,12 +47,13 @@ def figure(dist, measure, argument):
 def test_intervals_are_those_of_the_definition(measure, argument):
     dist = smooth(size=1e-4)
     low, high = dist.interval(measure, argument)
+    by_draws = measure in ("quantile", "cvar")  # whose own noise is a few per cent
     margin = naive.interval_margin(
         dist.cdf_values, dist.uncertainty.directions, 0.95,
         lambda cdf: figure(lincat.ReturnDistribution(cdf, GRID), measure, argument),
+        turn=by_draws,
     )  # fmt: skip
     centre = figure(dist, measure, argument)
-    by_draws = measure in ("quantile", "cvar")  # whose own noise is a few per cent
     np.testing.assert_allclose((low + high) / 2, centre, atol=2e-2 * margin.min())
     np.testing.assert_allclose((high - low) / 2, margin, rtol=0.12 if by_draws else 0.01)
 
@@ -79,6 +86,33 @@ def test_bands_hold_their_estimate_and_do_not_jump(value, se, reach):
     assert np.clip(value, 0.0, 1.0) - 1e-11 <= high[0] <= 1.0
     near = _probability_interval(np.array([value + 1e-9]), np.array([se]), reach)
     np.testing.assert_allclose(near, (low, high), atol=1e-6)
+
+
+@given(st.floats(0.0, 1.0), st.floats(1e-9, 0.6), st.floats(-2.0, 2.0))
+def test_draws_stay_chances_and_move_by_their_errors(value, se, error):
+    p, size = np.array([value]), np.array([se])
+    drawn = turned(p, size, np.array([error]))[0]
+    least = min(2 * se, 0.5)
+    # Of a chance that is clear of 0 and 1 no draw leaves [0, 1]; of others by what they lack.
+    assert -max(least - value, 0.0) - 1e-12 <= drawn <= 1.0 + max(value + least - 1.0, 0.0) + 1e-12
+    assert turned(p, size, np.zeros(1))[0] == pytest.approx(value, abs=1e-12)
+    assert (drawn - value) * error >= -1e-12
+    moved = turned(p, size, np.array([1e-5 * se]))[0] - value
+    assert moved == pytest.approx(1e-5 * se, rel=1e-3, abs=1e-15)
+
+
+@given(st.integers(0, 99), st.floats(1e-4, 0.05), st.lists(st.floats(0.01, 1.0), min_size=1))
+def test_what_lies_above_the_level_does_not_count(seed, size, levels):
+    dist = smooth(n=1, size=size, seed=seed)
+    known, row, levels = dist.uncertainty, dist.cdf_values[0], np.array(levels)
+    errors = known.coefficients()[:50] @ known.directions[:, 0]
+    whole, share = turned(row, known.sizes()[0], errors), risk.spread_share(dist.cdf_values)
+    for measure, expected in (
+        ("cvar", risk.expected_shortfall(whole, GRID, levels)),
+        ("quantile", risk.interpolated_quantile(whole, GRID, levels, share=share)),
+    ):
+        found = figures_of_draws(measure, row, known.sizes()[0], errors, GRID, levels)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("measure", "argument"), MEASURES)

@@ -69,7 +69,10 @@ def test_texts_that_were_never_seen_are_answered_and_named():
     phi = features.transform(new)
     assert np.isfinite(phi).all()
     assert features.knows(new).all()
-    assert features.unknown_texts(new) == ["", "site 'c' was never seen"]
+    assert features.remarks(new) == ["", "site 'c' was never seen"]
+    new["load"][0] = np.nan
+    assert features.remarks(new)[0] == "load missing was never seen"
+    assert np.isfinite(features.transform(new)).all()
 
 
 def test_columns_that_hardly_repeat_say_nothing():

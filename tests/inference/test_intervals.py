@@ -60,7 +60,7 @@ def test_answers_keep_the_intervals_that_distributions_have(measure, argument):
 
 
 def test_intervals_are_those_of_the_distribution_unless_its_figure_is_outside():
-    dist = distribution()
+    dist = distribution(size=0.005)
     for measure, argument in (("mean", None), ("std", None), ("cvar", 0.05)):
         found = shown_interval(dist, measure, argument)
         np.testing.assert_array_equal(found, dist.interval(measure, argument))

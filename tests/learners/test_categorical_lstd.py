@@ -407,3 +407,20 @@ def test_threads_do_not_change_a_bit_of_the_answer():
             found[-1].predict(phi[:1], confidence=0.9)
     assert np.array_equal(found[0].Theta_, found[1].Theta_)
     assert np.array_equal(found[0].ensemble_.Psi, found[1].ensemble_.Psi)
+
+
+def test_twice_as_many_intervals_from_the_same_factors():
+    seen = lincat.catalog.paper().process.sample(3000, seed=1)
+    model = lincat.CategoricalLSTD(gamma=0.75, intervals=50, n_features=3)
+    model.fit(seen.state, seen.reward, seen.next_state)
+    before, grid = model.Theta_.copy(), model.grid_
+    twice = model.doubled()
+    expected = model.solve(grid=lincat.Grid(grid.low, grid.high, 100))
+    assert twice.grid_ == expected.grid_
+    assert (twice.n_seen_, twice.choice_) == (3000, None)
+    np.testing.assert_allclose(twice.Theta_, expected.Theta_, atol=1e-6)
+    means = [one.predict([0, 1], confidence=0.9).interval("mean") for one in (twice, expected)]
+    np.testing.assert_allclose(*means, rtol=1e-3)
+    twice.partial_fit(seen.state, seen.reward, seen.next_state)  # which the first does not see
+    assert (twice.n_seen_, model.n_seen_, model.grid_) == (6000, 3000, grid)
+    np.testing.assert_array_equal(model.Theta_, before)

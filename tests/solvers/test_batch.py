@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,33 @@ def test_back_solves_are_solutions_for_other_right_hand_sides(kind, method):
     np.testing.assert_allclose(solution.back_solve(right[0]), expected[0], atol=1e-9)
     with pytest.raises(lincat.InvalidInputError, match="right: expected an array of shape"):
         solution.back_solve(right[:, :2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["dense", "banded", "stein", "krylov"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_factors_of_half_the_intervals_lead_to_the_same_answer(kind, method, sparse):
+    rows, gamma = random_rows(7, d=4, kind=kind), 0.95
+    totals, grids = totals_of(rows, sparse=sparse), [lincat.Grid(-4.0, 12.0, K) for K in (12, 24)]
+    ridge = 0.1 if kind == "all" else 0.0
+    half = solve_totals(totals, grids[0], gamma, method=method, ridge=ridge)
+    found = solve_totals(totals, grids[1], gamma, ridge=ridge, coarse=half)
+    expected = solve_totals(totals, grids[1], gamma, ridge=ridge)
+    assert found.residual <= 1e-9
+    assert found.method in (("two_grid",) if method != "krylov" else ("dense", "stein", "krylov"))
+    scale = np.abs(expected.Theta).max()
+    np.testing.assert_allclose(found.Theta, expected.Theta, atol=1e-9 * scale)
+    right = np.random.default_rng(1).normal(size=(3, 4, 24))
+    np.testing.assert_allclose(found.back_solve(right), expected.back_solve(right), atol=1e-7)
+
+
+def test_factors_that_lead_nowhere_are_replaced():
+    totals, grid = totals_of(random_rows(7, d=4)), lincat.Grid(-4.0, 12.0, 24)
+    half = solve_totals(totals, lincat.Grid(-4.0, 12.0, 12), 0.95)
+    useless = replace(half, _inverse=lambda right: 0.0 * right)
+    found = solve_totals(totals, grid, 0.95, coarse=useless)
+    assert found.method == "dense"
+    np.testing.assert_allclose(found.Theta, solve_totals(totals, grid, 0.95).Theta, atol=1e-10)
 
 
 def test_directions_without_data_are_named_and_left_at_zero():

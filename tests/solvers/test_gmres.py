@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from lincat.solvers.gmres import gmres
+from lincat.solvers.gmres import cycle_of_many, gmres
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
@@ -46,3 +48,40 @@ def test_says_what_is_left_where_there_is_no_solution():
 def test_nothing_gives_nothing():
     result = gmres(lambda x: x, lambda x: x, np.zeros(3), tolerance=1e-12)
     np.testing.assert_array_equal(result.x, np.zeros(3))
+
+
+@given(st.integers(0, 99), st.integers(1, 5), st.sampled_from([1e-1, 1e-4, 1e-10]))
+def test_many_in_step_are_as_near_as_each_alone(seed, m, tolerance):
+    rng = np.random.default_rng(seed)
+    A = np.eye(12) + 0.5 * rng.normal(size=(12, 12)) / np.sqrt(12)
+    right = rng.normal(size=(m, 3, 4))
+
+    def apply(x):
+        return (x.reshape(len(x), 12) @ A.T).reshape(x.shape)
+
+    def precondition(x):
+        return 0.8 * x
+
+    found = cycle_of_many(apply, precondition, right, tolerance=tolerance)
+    left = np.linalg.norm(right - apply(found), axis=(1, 2))
+    assert (left <= 1.01 * tolerance * np.linalg.norm(right, axis=(1, 2)) + 1e-13).all()
+    for one, x in zip(right, found, strict=True):
+        alone = gmres(lambda y: apply(y[None])[0], precondition, one, tolerance=1e-13).x
+        worst = np.linalg.norm(np.linalg.inv(A), 2) * tolerance * np.linalg.norm(one)
+        assert np.linalg.norm(x - alone) <= 1.01 * worst + 1e-12
+
+
+def test_many_may_need_different_numbers_of_steps():
+    A = np.diag([1.0, 2.0, 4.0])
+    right = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
+    found = cycle_of_many(lambda x: x @ A, lambda x: x, right, tolerance=1e-12)
+    np.testing.assert_allclose(found, right / np.diagonal(A), atol=1e-13)
+
+
+def test_many_end_where_they_are_after_the_most_steps():
+    A = np.diag(np.arange(1.0, 9.0))
+    right = np.ones((2, 8))
+    found = cycle_of_many(lambda x: x @ A, lambda x: x, right, tolerance=1e-12, most=3)
+    left = np.linalg.norm(right - found @ A, axis=1)
+    assert (left > 0.01).all()
+    assert (left < np.sqrt(8.0)).all()

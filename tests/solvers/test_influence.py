@@ -75,7 +75,7 @@ def test_cosines_of_equal_blocks_are_cosines():
     np.testing.assert_allclose(cosines(np.ones(16), 4), np.sqrt(2) * np.cos(np.pi * j * t))
 
 
-@pytest.mark.parametrize(("n", "nu"), [(12, 6), (5_000, 8), (40_000, 16), (2**19, 32)])
+@pytest.mark.parametrize(("n", "nu"), [(12, 6), (5_000, 8), (40_000, 20), (2**17, 24), (2**19, 32)])
 def test_the_size_of_the_ensemble_follows_that_of_the_data(n, nu):
     model = fitted(lincat.catalog.paper(), n, intervals=3, seed=4)
     ensemble = model.ensemble_

@@ -23,6 +23,9 @@ def test_solves_the_stein_equation(seed, K, r):
     T, U = scipy.linalg.schur(N, output="complex")
     X = SteinSolver(scipy.sparse.csr_array(B), T, U).solve(R)
     np.testing.assert_allclose(X - B @ X @ N.T, R, atol=1e-10 * np.abs(X).max())
+    several = np.stack([R, 2.0 * R, R[::-1]])
+    found = SteinSolver(scipy.sparse.csr_array(B), T, U).solve(several)
+    np.testing.assert_allclose(found - B @ found @ N.T, several, atol=1e-10 * np.abs(found).max())
 
 
 @given(st.integers(0, 99), st.integers(1, 30), st.integers(0, 31))

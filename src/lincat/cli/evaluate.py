@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import lincat
-from lincat.cli.options import find_local_modules, output_options, require_option, terminal
+from lincat.cli.options import find_local_modules, output_options, pairs, require_option, terminal
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.tables.formats import FORMATS
@@ -34,19 +33,6 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -> dict[str, str]:
-    """KEY=VALUE options as a dictionary."""
-    pairs = {}
-    for text in values:
-        key, sign, value = text.partition("=")
-        if not sign or not key:
-            raise lincat.InvalidInputError(
-                f"{parameter.opts[0]}: expected {parameter.metavar}, got {text!r}"
-            )
-        pairs[key] = value
-    return pairs
-
-
 @click.command(short_help="Learn return distributions from an environment, files or stdin.")
 @click.argument("source", nargs=-1, metavar="[SOURCE]...")
 @click.option(
@@ -67,7 +53,7 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     "--env-option",
     "env_options",
     multiple=True,
-    callback=_pairs,
+    callback=pairs,
     metavar="KEY=VALUE",
     help="Keyword argument of the environment.",
 )
@@ -84,7 +70,7 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     "--column",
     "columns",
     multiple=True,
-    callback=_pairs,
+    callback=pairs,
     metavar="ROLE=NAMES",
     help="Column for observation, next_observation, reward, terminated, truncated, discount, "
     "weight, episode or step; several with commas, or a pattern such as obs_*.",
@@ -106,7 +92,7 @@ def _pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -
     "--feature-option",
     "feature_options",
     multiple=True,
-    callback=_pairs,
+    callback=pairs,
     metavar="KEY=VALUE",
     help="Parameter of the features, such as tilings=16.",
 )

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import lincat
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -97,6 +99,19 @@ def _with_options(command: Callable[..., Any], *, out: str, force: str) -> Calla
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) -> dict[str, str]:
+    """Return KEY=VALUE options as a dictionary."""
+    pairs = {}
+    for text in values:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise lincat.InvalidInputError(
+                f"{parameter.opts[0]}: expected {parameter.metavar}, got {text!r}"
+            )
+        pairs[key] = value
+    return pairs
 
 
 @contextmanager

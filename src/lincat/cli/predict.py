@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,21 +16,16 @@ from lincat.cli.options import (
     file_options,
     find_local_modules,
     level_option,
+    pairs,
     run_argument,
     threshold_option,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from lincat import ReturnDistribution
-    from lincat._typing import FloatArray
     from lincat.runs.run import Run
-    from lincat.tables.columns import Columns
+    from lincat.tables.asked import Asked
 
 
-_PART = 2000  # states that are predicted at once
-_PART_WITH_ERRORS = 100  # likewise, whose errors take many times the memory
 _CONFIDENCE = 0.95
 _MOST_ASKED = 1000  # states that get intervals without being asked for: a thousand take seconds
 _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
@@ -42,6 +38,22 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
     type=click.Path(path_type=Path, dir_okay=False),
     help="CSV, JSON, JSON lines, Parquet or Arrow file with the observations; by default the "
     "states of the report.",
+)
+@click.option(
+    "--follow",
+    "following",
+    is_flag=True,
+    help="Answer JSON lines on standard input, each with a line, until it ends: an object with the "
+    "columns of an observation, or a bare observation.",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    callback=pairs,
+    metavar="observation=NAMES",
+    help="Columns of --states that hold the observations, in the order of the run's, where they "
+    "have other names.",
 )
 @click.option(
     "--quantile",
@@ -75,6 +87,8 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 def predict(
     run: Path,
     states: Path | None,
+    following: bool,
+    columns: dict[str, str],
     quantiles: tuple[float, ...],
     level: float | None,
     threshold: float | None,
@@ -88,61 +102,67 @@ def predict(
 ) -> None:
     """Say what RUN, the folder of lincat evaluate, has learned of some states.
 
-    The columns of --states are named as in the logs that were learned from. Where a distribution is
-    signed, everything but the mean is of the nearest proper distribution. Intervals are for
-    sampling error: they hold what ever more such data would lead to.
+    The columns of --states are found by the names that the run knows, wherever they stand; all
+    others are passed on. A row that cannot be answered has no figures but a reason. Where a
+    distribution is signed, everything but the mean is of the nearest proper distribution. Intervals
+    are for sampling error: they hold what ever more such data would lead to.
 
     \b
     Examples:
       lincat predict runs/cartpole-v1
       lincat predict runs/log --states today.csv --below 0 --out risk.parquet
+      tail -f states.jsonl | lincat predict runs/log --follow
     """
-    import msgspec
     import numpy as np
 
     from lincat._files import write_atomically
+    from lincat.cli.following import follow
+    from lincat.cli.leaving import leave_reading
     from lincat.report.cautions import lost_mass
+    from lincat.runs.asking import Figures, answered, wanted_by
     from lincat.runs.run import read_run
-    from lincat.tables.columns import Columns
+    from lincat.tables.asked import read_asked
 
     found = read_run(run, trust_code=trust_code)
     if trust_code:
         find_local_modules()
-    config = found.config
     ending = "" if out is None else out.suffix.lower()
     form = "json" if as_json else form or _FORMATS.get(ending, "csv")
+    level = found.config.level if level is None else level
+    many = len(found.names)
+    if following:
+        many = _MOST_ASKED + 1  # intervals only where they are asked for
+        quiet = True
+    elif states is not None:
+        asked = read_asked(states, wanted_by(found), given=_observed(columns))
+        many = len(asked)
+    confidence = _chosen_confidence(confidence, found, many, quiet)
+    figures = Figures(
+        quantiles, level, threshold, confidence, masses=masses, lost=lost_mass(found.answer)
+    )
+    if following:
+        follow(found, figures, _observed(columns))
+        leave_reading(0)
+        return
+    reasons = None
     if states is None:
-        confidence = _chosen_confidence(confidence, found, len(found.names), quiet)
-        shown = found.model.predict_shown(found.shown, confidence=confidence)
-        parts: Iterable[ReturnDistribution] = [shown]
-        rows: list[dict[str, Any]] = [{"state": name} for name in found.names]
+        values = figures.of(found.model.predict_shown(found.shown, confidence=confidence))
+        given: dict[str, list[Any]] = {"state": found.names}
     else:
-        # As learned from: a file of whole numbers may hold points.
-        like = found.shown.members[0]
-        kind: Literal["points", "ids"] = "points" if like.ndim == 2 else "ids"
-        named = msgspec.structs.replace(config.columns or Columns(), kind=kind)
-        names = list(found.answer.observation_names)
-        observations = _read(states, named, names, like)
-        rows = _observation_rows(observations, names)
-        # Each part has a grid of its own, where returns are learned about a potential; masses need
-        # a common one.
-        confidence = _chosen_confidence(confidence, found, len(rows), quiet)
-        size = len(rows) if masses else _PART if confidence is None else _PART_WITH_ERRORS
-        parts = (
-            found.predict(observations[i : i + size], confidence=confidence)
-            for i in range(0, max(len(rows), 1), size or 1)
-        )
-    level = config.level if level is None else level
-    lost = lost_mass(found.answer)
-    figures = [_columns(part, quantiles, level, threshold, masses, lost) for part in parts]
-    columns = {name: np.concatenate([part[name] for part in figures]) for name in figures[0]}
+        values, reasons = answered(found, asked, figures)
+        given = _passed_through(asked, form)
+    taken = {*values, "reason", "confidence"}
+    names = [f"observed {name}" if name in taken else name for name in given]  # a column "mean"
+    rows: list[dict[str, Any]] = [
+        dict(zip(names, cells, strict=True)) for cells in zip(*given.values(), strict=True)
+    ]
     for i, row in enumerate(rows):
-        for name in columns.keys() & row.keys():  # an observation may be called "mean"
-            row[f"observed {name}"] = row.pop(name)
-        for name, values in columns.items():
-            row[name] = float(values[i]) if np.isfinite(values[i]) else None
+        for name, column in values.items():
+            row[name] = float(column[i]) if np.isfinite(column[i]) else None
         if confidence is not None:
             row["confidence"] = confidence
+        if reasons is not None:
+            row["reason"] = reasons[i]
     content = _encode(rows, form)
     if out is None:
         click.echo(content, nl=False)
@@ -165,79 +185,32 @@ def _chosen_confidence(given: float | None, run: Run, states: int, quiet: bool) 
     return None
 
 
-def _read(states: Path, columns: Columns, names: list[str], like: Any) -> Any:
-    """Read observations by the names that a run gives them, or else as its logs were read."""
-    import msgspec
+def _observed(roles: dict[str, str]) -> tuple[str, ...] | None:
+    """The columns that --column names; no other role is asked for here."""
+    from lincat._arguments import fail
 
-    from lincat import InvalidInputError
-    from lincat.data.mixed import is_mixed, is_text
-    from lincat.tables.read_observations import read_observations
-
-    by_name = msgspec.structs.replace(columns, observation=tuple(names))
-    if is_mixed(like):
-        texts = frozenset(name for name in names if is_text(like, name))
-        return read_observations(states, columns=by_name, texts=texts)
-    try:
-        return read_observations(states, columns=by_name)
-    except InvalidInputError:
-        return read_observations(states, columns=columns)
+    for role in roles:
+        if role != "observation":
+            raise fail("--column", "observation=NAMES", f"{role}={roles[role]}")
+    names = roles.get("observation")
+    return None if names is None else tuple(names.split(","))
 
 
-def _columns(
-    distribution: ReturnDistribution,
-    quantiles: tuple[float, ...],
-    level: float,
-    threshold: float | None,
-    masses: bool,
-    lost: bool,
-) -> dict[str, FloatArray]:
-    import numpy as np
-
-    from lincat.inference.intervals import shown_interval
-    from lincat.report.tables import HIGH, LOW
-
-    proper = distribution.proper()
-    figures: list[tuple[str, FloatArray, str, float | None]] = [
-        ("mean", distribution.mean(), "mean", None),
-        ("std", proper.std(), "std", None),
-        *((f"q{q:g}", proper.quantile(q), "quantile", q) for q in quantiles),
-        (f"cvar{level:g}", proper.cvar(level), "cvar", level),
-    ]
-    if threshold is not None:
-        below = proper.probability_below(threshold)
-        figures.append((f"below{threshold:g}", below, "probability_below", threshold))
-    columns = {}
-    for name, values, measure, argument in figures:
-        columns[name] = values
-        if distribution.uncertainty is not None:
-            ends = shown_interval(distribution, measure, argument)
-            columns[name + LOW], columns[name + HIGH] = ends
-    grid = distribution.grid
-    if threshold is not None and lost and not grid.low < threshold <= grid.high:
-        for name in columns:  # what left the grid was moved to its ends: nothing is known outside
-            if name.startswith(f"below{threshold:g}"):
-                columns[name] = np.full(len(columns[name]), np.nan)
-    columns["negative_mass"] = distribution.negative_mass
-    if masses:
-        pmf = proper.pmf
-        columns |= {f"p({x:.12g})": pmf[:, k] for k, x in enumerate(distribution.grid.atoms)}
-    return columns
+def _passed_through(asked: Asked, form: str) -> dict[str, list[Any]]:
+    """The columns of the file; of CSV, for other formats, numbers where all of them are."""
+    if asked.typed or form == "csv":
+        return asked.columns
+    return {name: _numbers(values) for name, values in asked.columns.items()}
 
 
-def _observation_rows(observations: Any, names: list[str]) -> list[dict[str, Any]]:
-    """Say of which state each row is, in the words of the file."""
-    from lincat.data.mixed import is_mixed, rows_of
-
-    if is_mixed(observations):
-        return [dict(zip(names, row, strict=True)) for row in rows_of(observations)]
-    if observations.ndim == 1:
-        return [
-            {"state": one if isinstance(one, int | str) else str(one)}
-            for one in observations.tolist()
-        ]
-    if len(names) != observations.shape[1]:
-        names = [f"x{j}" for j in range(observations.shape[1])]
-    return [dict(zip(names, one, strict=True)) for one in observations.tolist()]
+def _numbers(values: list[Any]) -> list[Any]:
+    for form, pattern in ((int, r"[+-]?(0|[1-9]\d{0,17})"), (float, r"[-+\d.eE]+")):
+        if all(x == "" or re.fullmatch(pattern, x) for x in values):
+            try:
+                return [None if x == "" else form(x) for x in values]
+            except ValueError:
+                continue
+    return values
 
 
 def _encode(rows: list[dict[str, Any]], form: str) -> bytes:

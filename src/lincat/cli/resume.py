@@ -27,28 +27,9 @@ def resume(run: Path, steps: int | None, require: bool, as_json: bool, quiet: bo
       lincat resume runs/cartpole-v1
       lincat resume runs/cartpole-v1 --steps 1000000
     """
-    import msgspec
-
-    from lincat._arguments import fail
     from lincat.runs.folder import RunFolder
-    from lincat.runs.loop import EvaluationRun
-    from lincat.runs.sources import open_source
+    from lincat.runs.resuming import continued
 
     folder = RunFolder.open(run)
     find_local_modules()
-    done = folder.answer if folder.finished else None
-    remedy = "lincat report draws it again"
-    if done is not None and done.complete and steps is None:
-        raise fail("RUN", "a run that is not finished, or --steps to make it longer", run, remedy)
-    if done is not None and steps is not None and steps <= done.transitions:
-        raise fail("--steps", f"more than the {done.transitions} of the run", steps, remedy)
-    if steps is not None:
-        longer = msgspec.structs.replace(folder.config, steps=steps)
-        opened = open_source(longer)  # before anything is written
-        folder.config = longer
-        if done is not None:  # not any more, should this be interrupted too
-            folder.answer = msgspec.structs.replace(done, complete=False)
-        run_on = EvaluationRun(folder, opened)
-    else:
-        run_on = EvaluationRun(folder)
-    finish(folder, run_on, require=require, as_json=as_json, quiet=quiet)
+    finish(folder, continued(folder, steps=steps), require=require, as_json=as_json, quiet=quiet)

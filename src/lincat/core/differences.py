@@ -28,7 +28,12 @@ from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.core import risk
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
-from lincat.core.uncertainty import Interval, Uncertainty, _kinked, _probability_interval
+from lincat.core.uncertainty import (
+    Interval,
+    Uncertainty,
+    _probability_interval,
+    figures_of_draws,
+)
 
 #: What differences can be asked for.
 FIGURES = ("mean", "quantile", "cvar", "probability_below")
@@ -164,16 +169,20 @@ class Differences:
         return _Errors.of(mine, theirs, paired=self.paired)
 
     def _margin_of_draws(self, name: str, level: float, centre: FloatArray) -> FloatArray:
-        """The quantile of |h(A + E) − h(B + E) − (h(A) − h(B))| over draws E, for each state."""
+        """The quantile of |h(A ⊕ E) − h(B ⊕ E) − (h(A) − h(B))| over draws E, for each state."""
         errors, margin = self._errors, np.empty(len(self.a))
         levels = np.array([level])
-        measures = [_kinked(name, side.cdf_values, side.grid, levels) for side in (self.a, self.b)]
         for i in range(len(self.a)):
             of_a, of_b = (
-                measure(side.cdf_values[i] + errors.coefficients @ each[:, i], i)[:, 0]
-                for measure, side, each in zip(
-                    measures, (self.a, self.b), (errors.a, errors.b), strict=True
-                )
+                figures_of_draws(
+                    name,
+                    side.cdf_values[i],
+                    errors.size(each[:, i]),
+                    errors.coefficients @ each[:, i],
+                    side.grid,
+                    levels,
+                )[:, 0]
+                for side, each in ((self.a, errors.a), (self.b, errors.b))
             )
             margin[i] = np.quantile(np.abs(of_a - of_b - centre[i]), errors.confidence)
         return margin

@@ -9,6 +9,7 @@ W1,mu = (E_mu[W1²])^½ and likewise ℓ2,mu (Section background).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import overload
 
 import numpy as np
 
@@ -17,6 +18,14 @@ from lincat._typing import ArrayLike, FloatArray
 from lincat.core.distribution import ReturnDistribution
 
 
+@overload
+def wasserstein(
+    dist: ReturnDistribution, other: ReturnDistribution, *, weights: None = None
+) -> FloatArray: ...
+@overload
+def wasserstein(
+    dist: ReturnDistribution, other: ReturnDistribution, *, weights: ArrayLike
+) -> float: ...
 def wasserstein(
     dist: ReturnDistribution, other: ReturnDistribution, *, weights: ArrayLike | None = None
 ) -> FloatArray | float:
@@ -40,6 +49,12 @@ def wasserstein(
     return _average(_integrate(dist, other, np.abs), weights)
 
 
+@overload
+def cramer(
+    dist: ReturnDistribution, other: ReturnDistribution, *, weights: None = None
+) -> FloatArray: ...
+@overload
+def cramer(dist: ReturnDistribution, other: ReturnDistribution, *, weights: ArrayLike) -> float: ...
 def cramer(
     dist: ReturnDistribution, other: ReturnDistribution, *, weights: ArrayLike | None = None
 ) -> FloatArray | float:

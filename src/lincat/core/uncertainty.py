@@ -7,15 +7,16 @@ error itself. Three kinds of figure follow from them:
   degrees of freedom; variance and exponential moments likewise, by their derivative. Probabilities
   take it on the scale of log-odds, as those near 0 or 1 err by factors rather than by amounts;
 - kinked ones (quantiles, CVaR): draws E = Σ_j g_j E_j/(√nu chi), and h(F) ± the quantile of
-  |h(F + E) − h(F)|, both made monotone the same way. Symmetric, since percentiles of h(F + E)
+  |h(F ⊕ E) − h(F)|, both made monotone the same way; ⊕ adds to the angle whose sin² is F, as draws
+  would have chances below 0 in the tail otherwise. Symmetric, since percentiles of h(F ⊕ E)
   themselves hold too rarely where a kink is near;
 - whole CDFs: the largest |E_k|/se_k over the atoms, in the same draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -85,12 +86,23 @@ class Uncertainty:
 
     def coefficients(self) -> FloatArray:
         """Return g_j/(√nu chi), (draws, nu): a draw is their sum over the directions."""
-        nu = self.degrees_of_freedom
         n = max(_DRAWS, round(_BEYOND / (1.0 - self.confidence)))
-        rng = np.random.Generator(np.random.Philox(self.seed))
-        normal = rng.standard_normal((n, nu))
-        chi = np.sqrt(rng.chisquare(nu, size=(n, 1)) / nu)
-        return np.asarray(normal / (np.sqrt(nu) * chi))
+        return _coefficients(n, self.degrees_of_freedom, self.seed)
+
+    def sizes(self) -> FloatArray:
+        """Return the standard errors of the CDF values, (n, K)."""
+        return np.asarray(np.sqrt(np.mean(self.directions**2, axis=0)))
+
+
+@lru_cache(maxsize=8)
+def _coefficients(n: int, nu: int, seed: int) -> FloatArray:
+    """Draws of multivariate t, (n, nu), over √nu; kept, as every figure of a state takes them."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    normal = rng.standard_normal((n, nu))
+    chi = np.sqrt(rng.chisquare(nu, size=(n, 1)) / nu)
+    drawn: FloatArray = np.asarray(normal / (np.sqrt(nu) * chi))
+    drawn.flags.writeable = False
+    return drawn
 
 
 def interval(
@@ -129,7 +141,7 @@ def _argued_interval(
     """The ends, (n, m) each, of a measure that takes one of m arguments."""
     if measure in ("quantile", "cvar"):
         levels = check_levels(arguments, "level", zero=False)
-        return _by_draws(uncertainty, cdf, _kinked(measure, cdf, grid, levels), len(levels))
+        return _by_draws(uncertainty, cdf, grid, measure, levels)
     one = _below if measure == "probability_below" else _entropic
     ends = [one(cdf, grid, uncertainty, float(x)) for x in arguments]
     shape = (len(ends), len(cdf))
@@ -139,7 +151,7 @@ def _argued_interval(
 
 def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> Interval:
     """Return (low, high), (n, K) each, that hold CDF values; all of a state's if simultaneous."""
-    se = np.sqrt(np.mean(uncertainty.directions**2, axis=0))
+    se = uncertainty.sizes()
     reach = np.full(len(cdf), uncertainty.student())
     if simultaneous:
         coefficients = uncertainty.coefficients()
@@ -166,6 +178,32 @@ def _probability_interval(p: FloatArray, se: FloatArray, reach: FloatArray | flo
     ends = (expit(logit(inside) + sign * width) + p - inside for sign in (-1.0, 1.0))
     low, high = (np.clip(end, 0.0, 1.0) for end in ends)
     return low, high
+
+
+def turned(p: FloatArray, se: FloatArray, errors: FloatArray) -> FloatArray:
+    """Return probabilities with errors, (..., K), added to their angles, asin √p.
+
+    An angle errs as much wherever p is, and no draw leaves [0, 1]. Where p is not known to be above
+    0, or below 1, by twice its standard error, it moves as it would there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.core.uncertainty import turned
+    >>> p, se = np.array([0.5, 0.01]), np.array([0.1, 0.004])
+    >>> turned(p, se, np.array([[0.01, 0.01], [0.0, -0.01]])).round(4)
+    array([[0.51  , 0.0225],
+           [0.5   , 0.0025]])
+    """
+    least = np.clip(_CLEAR * se, 1e-12, 0.5)
+    inside = np.clip(p, least, 1.0 - least)
+    out = errors / (2.0 * np.sqrt(inside * (1.0 - inside)))
+    out += np.arcsin(np.sqrt(inside))
+    np.clip(out, 0.0, np.pi / 2.0, out=out)  # in place: there are a thousand draws of each state
+    np.sin(out, out=out)
+    out *= out
+    out += p - inside
+    return out
 
 
 def _around(uncertainty: Uncertainty, centre: FloatArray, errors: FloatArray) -> Interval:
@@ -221,31 +259,42 @@ def _entropic(cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, aversion: f
     return (equivalents[1], equivalents[0]) if aversion > 0.0 else (equivalents[0], equivalents[1])
 
 
-def _kinked(
-    measure: str, cdf: FloatArray, grid: Grid, levels: FloatArray
-) -> Callable[[FloatArray, int], FloatArray]:
-    """Return the measure, at each level, of CDFs (draws, K) that are variants of state i's."""
+def figures_of_draws(
+    measure: str,
+    cdf: FloatArray,
+    se: FloatArray,
+    errors: FloatArray,
+    grid: Grid,
+    levels: FloatArray,
+) -> FloatArray:
+    """Return "quantile" or "cvar" at m levels, (draws, m), of CDF values (K,) with their errors.
+
+    What lies above the highest level in every draw does not count, and is left out.
+    """
+    least = turned(cdf, se, errors.min(axis=0))  # of all draws; it is monotone in the error
+    enough = np.flatnonzero(least >= levels.max())
+    m = min(int(enough[0]) + 1, grid.intervals) if len(enough) else grid.intervals
+    part = Grid(grid.low, grid.low + m * grid.spacing, m)
+    drawn = turned(cdf[:m], se[:m], errors[:, :m])
     if measure == "cvar":
-        return lambda variants, i: risk.expected_shortfall(variants, grid, levels)
-    share = risk.spread_share(cdf)
-
-    def quantile(variants: FloatArray, i: int) -> FloatArray:
-        return risk.interpolated_quantile(variants, grid, levels, share=share[i : i + 1])
-
-    return quantile
+        return risk.expected_shortfall(drawn, part, levels)
+    share = risk.spread_share(cdf[None])[:, : m + 1]
+    return risk.interpolated_quantile(drawn, part, levels, share=share)
 
 
 def _by_draws(
-    uncertainty: Uncertainty,
-    cdf: FloatArray,
-    measure: Callable[[FloatArray, int], FloatArray],
-    m: int,
+    uncertainty: Uncertainty, cdf: FloatArray, grid: Grid, measure: str, levels: FloatArray
 ) -> Interval:
-    coefficients = uncertainty.coefficients()
-    centre, margin = np.empty((len(cdf), m)), np.empty((len(cdf), m))
+    of = risk.expected_shortfall if measure == "cvar" else risk.interpolated_quantile
+    centre = of(cdf, grid, levels)
+    coefficients, se, margin = (
+        uncertainty.coefficients(),
+        uncertainty.sizes(),
+        np.empty_like(centre),
+    )
     for i, row in enumerate(cdf):
-        centre[i] = measure(row[None], i)[0]
-        moved = measure(row + coefficients @ uncertainty.directions[:, i], i) - centre[i]
+        errors = coefficients @ uncertainty.directions[:, i]
+        moved = figures_of_draws(measure, row, se[i], errors, grid, levels) - centre[i]
         margin[i] = np.quantile(np.abs(moved), uncertainty.confidence, axis=0)
     return centre - margin, centre + margin
 

@@ -250,17 +250,21 @@ class Mixed(Features):
         products = products.reshape(len(frame), added.shape[1] * z.shape[1])
         return np.ascontiguousarray(np.concatenate([smooth, added, products], axis=1))
 
-    def unknown_texts(self, observations: Any) -> list[str]:
-        """Say for each of n observations which of its texts were never seen; nothing if none."""
+    def remarks(self, observations: Any) -> list[str]:
+        """Say for each of n observations what was never seen so: a text, or that it is missing."""
         self._check_fitted()
         frame = _as_mixed(observations, self._columns_)
         said: list[list[str]] = [[] for _ in range(len(frame))]
         for name, column in self._columns_.items():
-            if not isinstance(column, _Text) or column.pooled:
-                continue
-            codes = column.codes(frame[name])
-            for i in np.flatnonzero(codes == _OTHER).tolist():
-                said[i].append(f"{name} {shown(frame[name][i], 40)} was never seen")
+            if isinstance(column, _Text):
+                new = column.codes(frame[name]) == _OTHER
+            else:
+                new = is_missing(frame[name]) & (not column.indicator)
+            for i in np.flatnonzero(new).tolist():
+                value = frame[name][i]
+                nothing = value is None or value != value
+                what = "missing" if nothing else shown(value, 40)
+                said[i].append(f"{name} {what} was never seen")
         return ["; ".join(parts) for parts in said]
 
     def _sentence(self) -> str:

@@ -60,7 +60,7 @@ class Settling:
 
     # ------------------------------------------------------------------------------- watching
 
-    def update(self, learner: Learner) -> Self:
+    def update(self, learner: Learner[Any]) -> Self:
         """Take note of where the learner is; always the same one, as it continues."""
         if not isinstance(learner, Learner) or not learner.linear:
             raise fail(

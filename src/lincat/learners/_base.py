@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -35,13 +35,16 @@ from lincat.learners.schedules import (
     stable_step,
 )
 
+#: What is predicted: distributions, or means.
+_Answer = TypeVar("_Answer")
+
 # Updates after which averages in float32 are put aside (averaging.py): √_FOLD roundings add up.
 _FOLD = 16_384
 # Transitions handed to a kernel at once: enough to hide the call, little enough to stay in cache.
 _CHUNK = 16_384
 
 
-class Learner(Learning, Parametrised, ABC):
+class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     """Base of all learners; see :class:`lincat.LinearCTD` for the parameters that all have."""
 
     #: Whether what is predicted is linear in the parameters, so that averages of one are averages
@@ -104,11 +107,11 @@ class Learner(Learning, Parametrised, ABC):
         """Make the updates of these transitions; return how many were made before divergence."""
 
     @abstractmethod
-    def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> Any:
+    def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> _Answer:
         """What the parameters say of the states with features Phi."""
 
     @abstractmethod
-    def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> Any:
+    def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> _Answer:
         """The same with sampling errors, where the learner knows them."""
 
     @abstractmethod
@@ -142,7 +145,7 @@ class Learner(Learning, Parametrised, ABC):
             self._end_warm_up()
         return self
 
-    def predict(self, Phi: Any, *, confidence: float | None = None) -> Any:
+    def predict(self, Phi: Any, *, confidence: float | None = None) -> _Answer:
         """Return what was learned of the states with features Phi (n, d), or of state numbers.
 
         Uses the averaged parameters, unless averaging="none". With ``confidence``, in (0, 1), the
@@ -346,7 +349,7 @@ class Learner(Learning, Parametrised, ABC):
         self._end_warm_up()
         return self._average_.mean(self.n_updates_, *self._theta_and_sums(), rows)
 
-    def predict_overall(self, Phi: Any) -> tuple[Any, int]:
+    def predict_overall(self, Phi: Any) -> tuple[_Answer, int]:
         """Return what the average of *all* iterates says, and how many of them predict leaves out.
 
         Times ``n_updates_``, for a linear distribution, this is a sum over the run, and the

@@ -35,7 +35,7 @@ _GROWS = 2  # times as many intervals as at first; then neighbours are merged
 _LARGEST_ERROR = 1e6
 
 
-class CategoricalLearner(Learner):
+class CategoricalLearner(Learner[ReturnDistribution]):
     """Base of the learners of return distributions."""
 
     grid: Grid | str

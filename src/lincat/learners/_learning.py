@@ -8,12 +8,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, Self
 
-import numpy as np
-
 from lincat._arguments import check_integer
 from lincat._typing import ArrayLike
 from lincat.data.transitions import Transitions
-from lincat.learners.inputs import as_transitions
+from lincat.learners.inputs import as_transitions, single_row
 
 
 class Learning(ABC):
@@ -61,7 +59,7 @@ class Learning(ABC):
 
         Parameters
         ----------
-        phi : Transitions, or features as for it
+        phi : Transitions, what a process's ``sample`` returns, or features as for Transitions
             With features, ``reward`` and ``phi_next`` are needed too.
         reward, phi_next, terminated, discount, weight, truncated
             As for :class:`lincat.Transitions`.
@@ -79,20 +77,38 @@ class Learning(ABC):
 
     def learn_one(
         self,
-        phi: ArrayLike,
+        phi: Any,
         reward: float,
-        phi_next: ArrayLike,
+        phi_next: Any,
         *,
         terminated: bool = False,
         discount: float | None = None,
         weight: float = 1.0,
     ) -> Self:
-        """Learn from a single transition with features of shape (d,), or two state numbers."""
-        one = [np.asarray(x)[None] for x in (phi, phi_next)]
+        """Learn from a single transition.
+
+        Parameters
+        ----------
+        phi, phi_next : arrays of shape (d,), single rows as features make them, or state numbers
+            ``features.transform([observation])`` will do, sparse or not.
+        reward : float
+        terminated : bool
+        discount : float, optional
+        weight : float
+
+        Examples
+        --------
+        >>> import lincat
+        >>> tiles = lincat.Tiles(tilings=2, bins=4).fit([[0.0], [1.0]])
+        >>> model = lincat.LinearTD(gamma=0.5, step_size=0.5)
+        >>> model = model.learn_one(tiles.transform([[0.2]]), 1.0, tiles.transform([[0.7]]))
+        >>> model.predict(tiles.transform([[0.2]])).round(2)
+        array([0.5])
+        """
         return self.partial_fit(
-            one[0],
+            single_row(phi, "phi"),
             [reward],
-            one[1],
+            single_row(phi_next, "phi_next"),
             terminated=[terminated] if terminated else None,
             discount=None if discount is None else [discount],
             weight=None if weight == 1.0 else [weight],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
@@ -34,6 +34,8 @@ from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.learners.schedules import SCHEDULES, Seen
 from lincat.statistics.block_statistics import Statistics
 
+_Kind = TypeVar("_Kind", bound=Learner[Any] | BatchLearner)
+
 _ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
 _KEY = "lincat"
 # Values that hyper-parameters may be besides numbers and words; a file names the class of each.
@@ -44,12 +46,12 @@ _UNNAMED = {"grid": "Grid", "step_size": "PolynomialDecay"}
 _SUMMED = (LSTD.__name__, CategoricalLSTD.__name__)
 
 
-def save(learner: Learner | BatchLearner, path: str | Path) -> None:
+def save(learner: Learner[Any] | BatchLearner, path: str | Path) -> None:
     """Write a learner to a file, whole or not at all."""
     write_packed(path, save_bytes(learner))
 
 
-def save_bytes(learner: Learner | BatchLearner) -> bytes:
+def save_bytes(learner: Learner[Any] | BatchLearner) -> bytes:
     """Return the content of a learner's file; a warm-up ends here, but nothing is solved."""
     if isinstance(learner, BatchLearner):
         arrays, numbers = state_of_batch(learner)
@@ -61,8 +63,19 @@ def save_bytes(learner: Learner | BatchLearner) -> bytes:
     return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain, checksum=summed)
 
 
-def load(path: str | Path) -> Any:
+@overload
+def load(path: str | Path) -> CategoricalLearner | CategoricalLSTD: ...
+@overload
+def load(path: str | Path, kind: type[_Kind]) -> _Kind: ...
+def load(path: str | Path, kind: type[Any] | None = None) -> Any:
     """Read a learner that ``save`` wrote; it continues as if it had never stopped.
+
+    Parameters
+    ----------
+    path : str or path
+    kind : type, optional
+        What it must be, such as ``lincat.LinearTD``; another one is an error. Type checkers take
+        what is read for this, and by default for a learner of distributions.
 
     Examples
     --------
@@ -71,16 +84,19 @@ def load(path: str | Path) -> Any:
     >>> model = lincat.LinearTD(gamma=0.5, step_size=0.1).partial_fit([[1.0]], [1.0], [[1.0]])
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
     >>> model.save(file)
-    >>> lincat.load(file).psi_
+    >>> lincat.load(file, lincat.LinearTD).psi_
     array([0.1])
     """
-    return read_packed(path, "model file", _build)
+    learner = read_packed(path, "model file", _build)
+    if kind is not None and not isinstance(learner, kind):
+        raise fail(str(path), f"a {kind.__name__}", f"a {type(learner).__name__}")
+    return learner
 
 
-def _build(content: bytes) -> Learner | BatchLearner:
+def _build(content: bytes) -> Learner[Any] | BatchLearner:
     header, arrays = unpack(content, _KEY, LEARNERS.names.values(), checksum=_SUMMED)
     params = {name: _unplain(name, value) for name, value in header["params"].items()}
-    learner: Learner | BatchLearner = LEARNERS.named(header["class"])(**params)
+    learner: Learner[Any] | BatchLearner = LEARNERS.named(header["class"])(**params)
     if isinstance(learner, BatchLearner):
         restore_batch(learner, arrays, header["state"])
         return learner
@@ -94,7 +110,7 @@ def _build(content: bytes) -> Learner | BatchLearner:
     return learner
 
 
-def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+def _state(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """Arrays and numbers from which learning continues bit for bit."""
     average = learner._average_
     theta, iterates = learner._theta_and_sums()
@@ -124,7 +140,7 @@ def _state(learner: Learner) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     return arrays, numbers
 
 
-def _restore(learner: Learner, arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+def _restore(learner: Learner[Any], arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
     """Restore what :func:`_state` gave."""
     learner.n_seen_, learner.n_updates_ = numbers["n_seen"], numbers["n_updates"]
     # Files of 0.1.0 end with R: as if all features were as long, and no episode had ended.
@@ -140,7 +156,7 @@ def _restore(learner: Learner, arrays: dict[str, FloatArray], numbers: dict[str,
     learner._Theta_, learner._U_ = arrays["Theta"], arrays.get("U", np.zeros((0, 0)))
 
 
-def _check_state(learner: Learner, arrays: dict[str, Any]) -> None:
+def _check_state(learner: Learner[Any], arrays: dict[str, Any]) -> None:
     """Refuse arrays and counters that do not fit each other: kernels trust them."""
     average = learner._average_
     check_choice(average.kind, "averaging", AVERAGINGS)

@@ -10,6 +10,7 @@ import scipy.sparse
 from lincat._arguments import check_flags, fail
 from lincat._typing import ArrayLike, FeatureMatrix, IntArray
 from lincat.data.transitions import Transitions
+from lincat.processes.finite import MarkovRewardProcess, StateTransitions
 
 Rows = slice | IntArray  # of the parameters
 
@@ -57,7 +58,12 @@ def as_transitions(
     weight: ArrayLike | None,
     truncated: ArrayLike | None,
 ) -> Transitions:
-    """Return Transitions, given as such (``truncated`` may be said beside them) or as arrays."""
+    """Return Transitions, given as such (``truncated`` may be said beside them) or as arrays.
+
+    What a finite process samples are transitions between state numbers.
+    """
+    if isinstance(phi, StateTransitions) and reward is None:
+        phi = Transitions(phi.state, phi.reward, phi.next_state, phi.terminated)
     if isinstance(phi, Transitions):
         rest = (reward, phi_next, terminated, discount, weight)
         if any(x is not None for x in rest):
@@ -69,5 +75,21 @@ def as_transitions(
         return given
     if reward is None or phi_next is None:
         missing = "reward" if reward is None else "phi_next"
+        if isinstance(phi, MarkovRewardProcess):
+            remedy = "sample some: fit(process.sample(10_000))"
+            raise fail("phi", "transitions", "a process", remedy)
         raise fail(missing, "an array beside phi", None, "or pass a lincat.Transitions")
     return Transitions(phi, reward, phi_next, terminated, discount, weight, truncated)
+
+
+def single_row(features: Any, argument: str) -> FeatureMatrix:
+    """Return the features of one state as a batch of one: shape (1, d), or (1,) for its number."""
+    if scipy.sparse.issparse(features):
+        row = features if features.ndim == 2 else features.reshape(1, -1)
+    else:
+        row = np.asarray(features)
+        numbered = isinstance(features, np.ndarray) and row.dtype.kind in "iu" and row.shape == (1,)
+        row = row if row.ndim == 2 or numbered else row[None]
+    if row.shape[0] != 1:
+        raise fail(argument, "the features of a single state", f"shape {row.shape}")
+    return row

@@ -18,7 +18,7 @@ _LARGEST_ERROR = 1e6
 
 
 @final
-class LinearTD(Learner):
+class LinearTD(Learner[FloatArray]):
     """Temporal-difference learning of the expected return, V(s) = phi(s)·psi.
 
     ::

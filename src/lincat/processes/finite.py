@@ -78,14 +78,21 @@ class MarkovRewardProcess:
         self,
         state: ArrayLike,
         reward: ArrayLike,
-        next_state: ArrayLike,
-        probability: ArrayLike,
+        next_state: ArrayLike | None = None,
+        probability: ArrayLike | None = None,
         *,
         terminated: ArrayLike | None = None,
         terminal: ArrayLike = (),
         initial: ArrayLike | None = None,
         n_states: int | None = None,
     ) -> None:
+        if next_state is None or probability is None:
+            raise fail(
+                "MarkovRewardProcess",
+                "a table of outcomes: state, reward, next_state, probability",
+                "less than that",
+                "of matrices, MarkovRewardProcess.from_matrices(P, R) makes one",
+            )
         origin = check_indices(state, "state")
         n = len(origin)
         gain = check_array(reward, "reward", shape=(n,))

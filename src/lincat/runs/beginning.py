@@ -68,7 +68,7 @@ def _sums_fit(features: Features) -> bool:
 
 
 def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
-    by_rule = config.features == "auto" and opened.problem is None
+    by_rule = config.features == "auto" and opened.problem is None and opened.features is None
     if not by_rule:
         features, said = _features(sample, config, opened)
         reason = " ".join([*said, features.describe()])
@@ -84,6 +84,8 @@ def _features(
     sample: Steps, config: EvaluationConfig, opened: Opened
 ) -> tuple[Features, list[str]]:
     space, problem = opened.source.space, opened.problem
+    if opened.features is not None:
+        return opened.features.clone().fit(sample.observation), []
     if config.features == "auto" and problem is not None and not problem.is_tabular:
         return Lookup(problem.Phi).fit(sample.observation), []
     chosen = features_from_name(config.features, config.feature_options, n_states=space.n_states)

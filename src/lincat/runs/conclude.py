@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Answer, Caution, Curves
@@ -35,9 +37,34 @@ _DEPENDENT = 0.5  # correlation of successive parts of a run, from which it had 
 _DIGITS = 7  # of curves, which are there to be drawn
 
 
+class SourceFacts(msgspec.Struct, frozen=True):
+    """What an answer says of its source.
+
+    Attributes
+    ----------
+    description : str
+    names : tuple of str
+        Of the numbers or columns of an observation.
+    gamma : float
+    skipped_rows : int
+    """
+
+    description: str
+    names: tuple[str, ...]
+    gamma: float
+    skipped_rows: int
+
+    @classmethod
+    def of(cls, opened: Opened) -> SourceFacts:
+        """Return what is known by now."""
+        source = opened.source
+        names = tuple(source.space.names)
+        return cls(source.description, names, opened.gamma, source.skipped_rows)
+
+
 def answer_of(
     folder: RunFolder,
-    opened: Opened,
+    facts: SourceFacts,
     model: Model,
     recorder: Recorder,
     *,
@@ -48,7 +75,7 @@ def answer_of(
     cautions: Sequence[Caution] = (),
 ) -> Answer:
     """Return what the run says of the shown states, and how far to trust it."""
-    config, source, shown = folder.config, opened.source, recorder.shown
+    config, shown = folder.config, recorder.shown
     no_intervals = _no_intervals(model.learner)
     confidence = None if no_intervals else _CONFIDENCE
     distribution = model.predict_shown(shown, confidence=confidence)
@@ -57,13 +84,13 @@ def answer_of(
         low, high = distribution.band()
         bands = Bands(confidence=_CONFIDENCE, low=_rows(low), high=_rows(high))
     return Answer(
-        source=source.description,
-        observation_names=tuple(source.space.names),
+        source=facts.description,
+        observation_names=facts.names,
         features=model.features.describe(),
         learner=type(model.learner).__name__,
-        gamma=opened.gamma,
+        gamma=facts.gamma,
         transitions=model.learner.n_seen_,
-        skipped_rows=source.skipped_rows,
+        skipped_rows=facts.skipped_rows,
         seconds=seconds,
         complete=complete,
         grid=distribution.grid,
@@ -79,7 +106,7 @@ def answer_of(
         budget=_budget(model, shown, config.level, validation),
         verdict=judge(diagnosis_of(model), validation),
         notes=(*notes, *_grid_notes(model)),
-        warnings=(*cautions, *_cautions(model, recorder, config, source.skipped_rows)),
+        warnings=(*cautions, *_cautions(model, recorder, config, facts.skipped_rows)),
         config=config_to_toml(config),
         versions=folder.versions,
     )
@@ -252,7 +279,7 @@ def _coarse(model: Model, recorder: Recorder, config: EvaluationConfig) -> str:
     )
 
 
-def _step(learner: Learner, config: EvaluationConfig) -> str:
+def _step(learner: Learner[Any], config: EvaluationConfig) -> str:
     if not isinstance(config.step_size, float):
         return ""
     limit = learner.stable_step_

@@ -1,24 +1,64 @@
-"""``lincat.evaluate``: from a source to a finished run, as a function."""
+"""``lincat.evaluate`` and ``lincat.resume``: from a source to a finished run, as functions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from lincat.runs.config import config_from_dict
+from lincat._arguments import fail, for_python
+from lincat._files import TemporaryFolder
+from lincat._text import shown
+from lincat.environments.policies import Policy
+from lincat.features._base import Features
+from lincat.learners.registry import AveragingName, DtypeName, LearnerName
+from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
+from lincat.runs.given import Given, mark_of
 from lincat.runs.loop import EvaluationRun
+from lincat.runs.resuming import continued
 from lincat.runs.run import Run
 from lincat.runs.sources import open_source
+from lincat.tables.columns import Columns
+from lincat.tables.formats import FormatName
 
 
+@for_python
 def evaluate(
-    source: str | Path | Sequence[str | Path],
+    source: object,
     *,
-    out: str | Path,
+    gamma: float | None = None,
+    out: str | Path | None = None,
     force: bool = False,
-    **options: Any,
+    steps: int | None = None,
+    n_step: int | None = None,
+    seed: int = 0,
+    format: FormatName | None = None,
+    columns: Columns | Mapping[str, str | Sequence[str]] | None = None,
+    on_bad_rows: Literal["stop", "skip"] = "stop",
+    missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
+    episode_end: Literal["terminated", "truncated"] = "terminated",
+    policy: str | Callable[..., Any] | Policy = "random",
+    n_envs: int = 1,
+    env_options: Mapping[str, Any] | None = None,
+    trust_pickle: bool = False,
+    sampling: Literal["markov", "generative"] = "markov",
+    features: str | Features = "auto",
+    feature_options: Mapping[str, Any] | None = None,
+    warm_up: int | None = None,
+    learner: LearnerName = "auto",
+    low: float | None = None,
+    high: float | None = None,
+    intervals: int | None = None,
+    step_size: float | Literal["auto"] = "auto",
+    averaging: AveragingName = "tail",
+    passes: int | Literal["auto"] = "auto",
+    batch_size: int = 1,
+    dtype: DtypeName = "float64",
+    validate: int | None = None,
+    level: float = 0.05,
+    below: float | None = None,
+    n_states: int = 8,
 ) -> Run:
     """Learn return distributions from a source, and keep everything in a run folder.
 
@@ -27,21 +67,71 @@ def evaluate(
 
     Parameters
     ----------
-    source : str, path, or several
-        Logs, "gym:NAME", "minari:NAME", or a finite process.
-    out : str or path
-        The run folder; it must be new or empty.
+    source : object
+        A frame (pandas, polars, Arrow, DuckDB, anything with ``__arrow_c_stream__``, or a dict of
+        columns); a Gymnasium environment, or a function that makes one; :class:`Transitions`; a
+        finite process; or, as text, what the command line takes: paths of logs, "gym:NAME",
+        "minari:NAME", the name of a finite process.
+    gamma : float, optional
+        Discount factor; 0.99, or that of the finite process. 1 where episodes end.
+    out : str or path, optional
+        The run folder, which must be new or empty. By default a temporary one, ``run.path``, that
+        is there for as long as the run is; :meth:`Run.save` keeps it.
     force : bool
         Begin again in a folder that holds a run.
-    options
-        Fields of :class:`lincat.runs.config.EvaluationConfig`: gamma, steps, policy, features,
-        learner, validate and so on.
+    steps : int, optional
+        At most so many transitions; all of a table, 200,000 of anything without an end.
+    n_step : int, optional
+        Rewards of so many steps are summed before the learner sees them.
+    seed : int
+        Of the environment, the policy and the sampled states.
+    format : "parquet", "csv", "jsonl" or "arrow", optional
+        Of a file whose name does not tell.
+    columns : Columns or mapping, optional
+        Which column holds what, ``{"reward": "cash"}``; found by their names where not given.
+    on_bad_rows : "stop" or "skip"
+    missing : "auto", "indicator", "skip" or "stop"
+        What to do with cells of observations that are missing.
+    episode_end : "terminated" or "truncated"
+        What the last row of an episode means, where no column says so.
+    policy : str or function
+        What acts in an environment: ``f(observation)`` or ``f(observation, rng)``, or a word that
+        ``--policy`` takes.
+    n_envs : int
+        Copies of the environment that are stepped together.
+    env_options : mapping, optional
+        Keyword arguments of the environment.
+    trust_pickle : bool
+        Whether files that can run code when they are read (Stable-Baselines3) may be read.
+    sampling : "markov" or "generative"
+        How to draw from a finite process.
+    features : str or Features
+        A word that ``--features`` takes, or features such as ``lincat.Fourier(order=5)``.
+    feature_options : mapping, optional
+        Keyword arguments of features that were named.
+    warm_up : int, optional
+        Transitions from which features are fitted, and states chosen for the report.
+    learner : str
+    low, high : float, optional
+        Ends of the grid; where the returns are, if not given.
+    intervals : int, optional
+        K; there are K + 1 atoms. By default as many as the returns ask for.
+    step_size, averaging, passes, batch_size, dtype
+        Of learners that go step by step.
+    validate : int, optional
+        Returns to check the result against; by default a tenth of a record that is long enough, or
+        a thousand rollouts; 0 for none.
+    level : float
+        Of quantiles and CVaR.
+    below : float, optional
+        Threshold: the chance of a return below it is shown.
+    n_states : int
+        How many typical states the report shows.
 
     Examples
     --------
-    >>> import tempfile
     >>> import lincat
-    >>> run = lincat.evaluate("frozen_lake", out=tempfile.mkdtemp(), steps=20_000, validate=1)
+    >>> run = lincat.evaluate("frozen_lake", steps=20_000, validate=1)
     >>> run.names[0], run.returns[[0]].mean().round(2)
     ('start', array([0.01]))
     >>> run.validation["all"].w1 < 0.01
@@ -49,11 +139,85 @@ def evaluate(
     >>> run.predict([14]).grid.intervals
     1000
     """
-    paths = [source] if isinstance(source, str | Path) else source
-    config = config_from_dict({"source": [str(path) for path in paths], **options}, "evaluate")
-    opened = open_source(config)  # before anything is written or, with force, cleared
+    options = {name: value for name, value in locals().items() if name not in ("out", "force")}
+    words = _words(source)
+    given = Given(
+        source=source if words is None else None,
+        policy=None if isinstance(policy, str) else policy,
+        features=None if isinstance(features, str) else _ours(features),
+    )
+    options["source"] = [mark_of(source)] if words is None else words
+    options["policy"] = policy if given.policy is None else mark_of(policy)
+    options["features"] = features if given.features is None else mark_of(features)
+    options["env_options"] = dict(env_options or {})
+    options["feature_options"] = dict(feature_options or {})
+    return _run(config_from_dict(options, "evaluate"), given, out, force=force)
+
+
+@for_python
+def resume(
+    run: Run | str | Path,
+    *,
+    source: object = None,
+    policy: Callable[..., Any] | Policy | None = None,
+    steps: int | None = None,
+) -> Run:
+    """Continue a run from its last checkpoint, or make a finished one longer.
+
+    Parameters
+    ----------
+    run : Run, str or path
+        The run, or its folder.
+    source : object, optional
+        What the run was given, if that was a Python object: a configuration cannot hold it. Frames
+        must have the rows that they had.
+    policy : function, optional
+        Likewise.
+    steps : int, optional
+        Learn from so many transitions in all.
+
+    Examples
+    --------
+    >>> import lincat
+    >>> run = lincat.evaluate(lincat.catalog.uniform_coin(), steps=1000)
+    >>> lincat.resume(run, source=lincat.catalog.uniform_coin(), steps=2000).answer.transitions
+    2000
+    """
+    folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
+    for _ in continued(folder, Given(source, policy), steps=steps).run():
+        pass
+    kept = run.temporary if isinstance(run, Run) else None
+    return Run(folder, trust_code=True, temporary=kept)
+
+
+def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, force: bool) -> Run:
+    opened = open_source(config, given)  # before anything is written or, with force, cleared
+    temporary = None
+    if out is None:
+        temporary = TemporaryFolder()
+        out = temporary.path
     folder = RunFolder.create(Path(out), config, force=force)
     with folder.kept_if_learned():
         for _ in EvaluationRun(folder, opened).run():
             pass
-    return Run(folder, trust_code=True)
+    return Run(folder, trust_code=True, temporary=temporary)
+
+
+def _words(source: object) -> list[str] | None:
+    """The texts that name a source; None for a source that is an object."""
+    if isinstance(source, str | Path):
+        return [str(source)]
+    if isinstance(source, list | tuple) and all(isinstance(x, str | Path) for x in source):
+        return [str(path) for path in source]
+    return None
+
+
+def _ours(features: Any) -> Features:
+    if isinstance(features, Features):
+        return features
+    raise fail(
+        "features",
+        "a word, or features of lincat's such as lincat.Fourier()",
+        shown(features),
+        "a transformer is named, so that the run can be read back: features='module:name'",
+    )

@@ -24,7 +24,7 @@ from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.divergence import DivergenceError
 from lincat.runs.beginning import begin_model, pilot_rows
-from lincat.runs.conclude import answer_of
+from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.model import Model
@@ -33,6 +33,7 @@ from lincat.runs.plan import whole_steps
 from lincat.runs.prefetch import prefetched
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
+from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened, open_source
 from lincat.runs.stream import in_multiples, limited, skipping
 from lincat.runs.validation import (
@@ -67,20 +68,6 @@ class Progress:
     doing: str
     transitions: int
     total: int | None
-
-
-class _SoFar(msgspec.Struct):
-    """What a checkpoint knows beside the model: progress.json."""
-
-    seconds: float
-    notes: list[str]
-    n_step: int
-    held: int
-    # Steps that were looked at before the first was learned from; a run is stopped after these.
-    warmed: int
-    # Passes before this one, and how many transitions each of them had.
-    passes: int
-    in_pass: int
 
 
 class EvaluationRun:
@@ -226,7 +213,7 @@ class EvaluationRun:
                 cautions.append(Caution("not_validated", f"Not validated: {reason(error)}."))
         answer = answer_of(
             self.folder,
-            opened,
+            SourceFacts.of(opened),
             model,
             self.recorder,
             validation=validation,
@@ -272,7 +259,7 @@ class EvaluationRun:
         # The configuration names the same code, and whoever continues a run trusts that.
         self.model = Model.read(checkpoint, trust_code=True)
         self.shown = self.folder.shown
-        so_far = msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=_SoFar)
+        so_far = SoFar.read(checkpoint)
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
         self._warmed = so_far.warmed
         self._passes, self._in_pass = so_far.passes, so_far.in_pass
@@ -334,7 +321,7 @@ class EvaluationRun:
     def _keep(self) -> None:
         """Write a checkpoint."""
         held = self._held.rows or 0
-        so_far = _SoFar(
+        so_far = SoFar(
             seconds=self.seconds,
             notes=self.notes,
             n_step=self._n_step,
@@ -342,6 +329,7 @@ class EvaluationRun:
             warmed=self._warmed,
             passes=self._passes,
             in_pass=self._in_pass,
+            facts=SourceFacts.of(self._opened),
         )
         files = {
             **self.model.files(),

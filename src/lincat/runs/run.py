@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from lincat._files import write_atomically
+from lincat._files import TemporaryFolder, new_folder, write_atomically
+from lincat._text import as_arguments
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Answer
 from lincat.inference.validation import Validation
@@ -18,10 +20,11 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
+from lincat.runs.so_far import newest
 
 
 class Run:
-    """What a run learned; see :func:`evaluate` and :func:`read_run`.
+    """What a run learned, or has learned so far; see :func:`evaluate` and :func:`read_run`.
 
     Attributes
     ----------
@@ -31,14 +34,23 @@ class Run:
         What the result depends on.
     answer : Answer
         The content of result.json: everything that its page shows.
+    temporary : TemporaryFolder or None
+        The folder itself, if it is there for only as long as the run is.
     """
 
-    def __init__(self, folder: RunFolder, *, trust_code: bool = False) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        *,
+        trust_code: bool = False,
+        temporary: TemporaryFolder | None = None,
+    ) -> None:
         self.path = folder.path
         self.config: EvaluationConfig = folder.config
-        self.answer: Answer = folder.answer
+        self.answer, self._model_folder = newest(folder, trust_code=trust_code)
         self._folder = folder
         self._trust_code = trust_code
+        self.temporary = temporary
 
     @property
     def names(self) -> list[str]:
@@ -63,17 +75,17 @@ class Run:
     @property
     def verdict(self) -> str:
         """The same as a sentence, with what is known to help."""
-        return self.answer.verdict.sentence
+        return as_arguments(self.answer.verdict.sentence)
 
     @property
     def warnings(self) -> list[str]:
         """What may be wrong with the answer."""
-        return [caution.text for caution in self.answer.warnings]
+        return [as_arguments(caution.text) for caution in self.answer.warnings]
 
     @cached_property
     def model(self) -> Model:
         """Features and learner: ``model.features``, ``model.learner``."""
-        return Model.read(self.path, trust_code=self._trust_code)
+        return Model.read(self._model_folder, trust_code=self._trust_code)
 
     @cached_property
     def shown(self) -> ShownStates:
@@ -87,6 +99,22 @@ class Run:
         error reaches; for models that were solved from sums, as they are by default.
         """
         return self.model.predict(observations, confidence=confidence)
+
+    def save(self, path: str | Path) -> Run:
+        """Copy the run folder to a new one, and return the run there: temporary ones do not last.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import lincat
+        >>> run = lincat.evaluate(lincat.catalog.uniform_coin(), steps=1000)
+        >>> kept = run.save(tempfile.mkdtemp())
+        >>> lincat.read_run(kept.path).answer == run.answer
+        True
+        """
+        place = new_folder(Path(path), "path", force=False)
+        shutil.copytree(self.path, place, dirs_exist_ok=True)
+        return Run(RunFolder.open(place), trust_code=self._trust_code)
 
     def answer_on(self, shown: ShownStates) -> Answer:
         """Return the answer for other states, such as those of a run to compare with.
@@ -127,7 +155,7 @@ class Run:
 
 
 def read_run(path: str | Path, *, trust_code: bool = False) -> Run:
-    """Open the folder of a finished run.
+    """Open the folder of a run; of one that is learning, what its newest checkpoint knows.
 
     Parameters
     ----------

@@ -1,19 +1,34 @@
-"""From the words that name a source to the source itself."""
+"""From the words that name a source, or the object that it is, to the source itself."""
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
-from lincat._arguments import fail
+from lincat._arguments import fail, reason
+from lincat.data.in_memory import InMemorySource
 from lincat.data.source import Source
+from lincat.data.steps import Steps
+from lincat.data.transitions import Transitions
+from lincat.environments.policies import Policy
+from lincat.features._base import Features
+from lincat.features.identity import Identity
 from lincat.processes import catalog
 from lincat.processes.files import read_problem
+from lincat.processes.finite import MarkovRewardProcess
+from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
+from lincat.runs.given import Given, check_given
 from lincat.tables.file_source import FileSource
 from lincat.tables.formats import FORMATS
+from lincat.tables.places import is_frame
+
+#: What acts in an environment.
+Acting: TypeAlias = str | Callable[..., Any] | Policy
 
 _DEFAULT_GAMMA = 0.99
 _DEFAULT_STEPS = 200_000  # of what has no end
@@ -35,6 +50,10 @@ class Opened:
         The finite process that they are drawn from.
     environment : object or None
         The environment that they come from, which can be rolled out again.
+    policy : str, function or Policy
+        What acts in it.
+    features : Features or None
+        To be used whatever the configuration says.
     is_recorded : bool
         Whether the same transitions come each time, so that some can be held out.
     is_live : bool
@@ -47,23 +66,60 @@ class Opened:
     rows: int | None
     problem: Problem | None = None
     environment: Any = None
+    policy: Acting = "random"
+    features: Features | None = None
     is_recorded: bool = False
     is_live: bool = False
 
 
-def open_source(config: EvaluationConfig) -> Opened:
-    """Open what ``config.source`` names.
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of Python object that steps come from: in words, how it is told, how it is opened."""
+
+    words: str
+    fits: Callable[[Any], bool]
+    open: Callable[[EvaluationConfig, Any, Acting], Opened]
+
+
+def open_source(config: EvaluationConfig, given: Given | None = None) -> Opened:
+    """Open the object that is given, or what ``config.source`` names.
 
     ``gym:NAME`` and ``minari:NAME`` say what they are; ``-`` is standard input; a path that exists
     is a process if it ends with .json, and a log otherwise; then come the names of the catalog, and
     of Gymnasium's environments.
     """
+    given = Given() if given is None else given
+    policy: Acting = config.policy if given.policy is None else given.policy
+    if isinstance(policy, str):
+        check_given(policy, "policy")
+    if given.source is None:
+        opened = _named(config, policy)
+    else:
+        opened = _object(config, given.source, policy)
+    return opened if given.features is None else replace(opened, features=given.features)
+
+
+def _object(config: EvaluationConfig, thing: Any, policy: Acting) -> Opened:
+    for kind in _KINDS:
+        if kind.fits(thing):
+            return kind.open(config, thing, policy)
+    remedy = ""
+    if isinstance(thing, FiniteMDP):
+        remedy = "a decision process needs a policy: mdp.under(policy)"
+    elif callable(getattr(thing, "collect", None)):
+        remedy = "give what its collect() returns"
+    words = ", ".join(kind.words for kind in _KINDS)
+    raise fail("source", f"a path or a name, {words}", type(thing).__name__, remedy)
+
+
+def _named(config: EvaluationConfig, policy: Acting) -> Opened:
     first = config.source[0]
+    check_given(first, "source")
     prefix, _, name = first.partition(":")
     if len(config.source) > 1:
         return _files(config)
     if prefix == "gym" and name:
-        return _gym(config, name)
+        return _gym(config, name, policy)
     if prefix == "minari" and name:
         return _minari(config, name)
     if first in catalog.names():
@@ -73,7 +129,7 @@ def open_source(config: EvaluationConfig) -> Opened:
     if first == "-" or Path(first).exists():
         return _files(config)
     if _is_environment(first):
-        return _gym(config, first)
+        return _gym(config, first, policy)
     if _looks_like_a_path(first):
         return _files(config)  # which says that it is missing
     raise fail(
@@ -84,9 +140,9 @@ def open_source(config: EvaluationConfig) -> Opened:
     )
 
 
-def _files(config: EvaluationConfig) -> Opened:
+def _files(config: EvaluationConfig, frame: Any = None) -> Opened:
     source = FileSource(
-        config.source,
+        config.source if frame is None else frame,
         columns=config.columns,
         format=config.format,
         on_bad_rows=config.on_bad_rows,
@@ -104,20 +160,47 @@ def _files(config: EvaluationConfig) -> Opened:
     )
 
 
-def _gym(config: EvaluationConfig, name: str) -> Opened:
+def _memory(config: EvaluationConfig, given: Steps | Transitions) -> Opened:
+    source = InMemorySource(given)
+    steps = _fewer(config.steps, source.length)
+    # Features that came as such are those to learn with; numbers of states are looked up.
+    ready = isinstance(given, Transitions) and given.kind != "states" and config.features == "auto"
+    features = Identity() if ready else None
+    return Opened(source, _gamma(config), steps, steps, features=features, is_recorded=True)
+
+
+def _environment(config: EvaluationConfig, env: Any, policy: Acting) -> Opened:
+    """Steps of copies: the user's own environment stays where it is."""
+
+    def make(**options: Any) -> Any:
+        if options:
+            expected = "none for an environment that is made already"
+            raise fail("env_options", expected, ", ".join(options))
+        try:
+            return copy.deepcopy(env)
+        except Exception as error:  # other people's code: anything can come
+            got = f"{type(env).__name__} ({reason(error)})"
+            remedy = "give a function that makes it: evaluate(lambda: ...)"
+            raise fail("source", "an environment that can be copied", got, remedy) from error
+
+    make.__name__ = type(getattr(env, "unwrapped", env)).__name__
+    return _gym(config, make, policy)
+
+
+def _gym(config: EvaluationConfig, environment: str | Callable[..., Any], policy: Acting) -> Opened:
     from lincat.environments.gym import GymSource
 
     steps = config.steps or _DEFAULT_STEPS
     source = GymSource(
-        name,
-        config.policy,
+        environment,
+        policy,
         steps=steps,
         seed=config.seed,
         n_envs=config.n_envs,
         env_options=config.env_options,
         trust_pickle=config.trust_pickle,
     )
-    return Opened(source, _gamma(config), steps, steps, environment=source.environment)
+    return Opened(source, _gamma(config), steps, steps, environment=environment, policy=policy)
 
 
 def _minari(config: EvaluationConfig, name: str) -> Opened:
@@ -131,7 +214,7 @@ def _minari(config: EvaluationConfig, name: str) -> Opened:
 def _process(config: EvaluationConfig, problem: Problem) -> Opened:
     from lincat.processes.process_source import ProcessSource
 
-    if config.gamma is not None:
+    if config.gamma is not None and config.gamma != problem.gamma:
         problem = replace(problem, gamma=config.gamma)
     steps = config.steps or _DEFAULT_STEPS
     source = ProcessSource(
@@ -143,6 +226,11 @@ def _process(config: EvaluationConfig, problem: Problem) -> Opened:
         name=problem.name,
     )
     return Opened(source, problem.gamma, steps, steps, problem=problem)
+
+
+def _finite(config: EvaluationConfig, process: MarkovRewardProcess) -> Opened:
+    name = f"a process of {process.n_states:,} states"
+    return _process(config, Problem(name, process, _gamma(config)))
 
 
 def _gamma(config: EvaluationConfig) -> float:
@@ -166,3 +254,29 @@ def _is_environment(name: str) -> bool:
     return name in gymnasium.registry or name.split("/")[0] in {
         spec.namespace for spec in gymnasium.registry.values() if spec.namespace
     }
+
+
+def _is_environment_object(thing: Any) -> bool:
+    return not isinstance(thing, type) and all(hasattr(thing, x) for x in ("reset", "step"))
+
+
+_KINDS = (
+    _Kind("a frame or a dict of columns", is_frame, lambda config, x, _: _files(config, x)),
+    _Kind(
+        "lincat.Transitions",
+        lambda x: isinstance(x, Transitions | Steps),
+        lambda config, x, _: _memory(config, x),
+    ),
+    _Kind(
+        "a finite process",
+        lambda x: isinstance(x, MarkovRewardProcess),
+        lambda config, x, _: _finite(config, x),
+    ),
+    _Kind(
+        "a problem of the catalog",
+        lambda x: isinstance(x, Problem),
+        lambda config, x, _: _process(config, x),
+    ),
+    _Kind("a Gymnasium environment", _is_environment_object, _environment),
+    _Kind("a function that makes one", callable, _gym),
+)

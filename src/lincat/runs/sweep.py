@@ -33,7 +33,7 @@ from lincat.solvers.exact import solve_categorical, solve_value
 
 _CHUNK = 65_536  # transitions drawn at once
 
-_AnyLearner: TypeAlias = Learner | BatchLearner
+_AnyLearner: TypeAlias = Learner[Any] | BatchLearner
 
 
 class SweepRow(TypedDict, total=False):

@@ -129,7 +129,7 @@ def _by_rollouts(
     per_state = min(_PER_STATE, max(1, math.isqrt(wanted)))
     found = rollouts(
         opened.environment,
-        config.policy,
+        opened.policy,
         gamma=opened.gamma,
         n_states=max(1, wanted // per_state),
         per_state=per_state,

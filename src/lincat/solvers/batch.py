@@ -16,13 +16,14 @@ import scipy.sparse
 from scipy.sparse.linalg import spsolve
 
 from lincat._arguments import check_array, check_choice, check_number, fail
-from lincat._typing import ArrayLike, FeatureMatrix, FloatArray, IntArray
+from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntArray
 from lincat.core.grid import Grid
 from lincat.solvers.equation import BatchEquation
-from lincat.solvers.gmres import GmresResult, gmres
+from lincat.solvers.gmres import REDUCTION, GmresResult, cycle_of_many, gmres
 from lincat.solvers.krylov import ConvergenceError, solve_contraction
 from lincat.solvers.preconditioners import METHODS, Inverse, build_inverse, choose_method
 from lincat.solvers.spectrum import MeanSpectrum, mean_spectrum, no_single_solution
+from lincat.solvers.two_grid import finer, two_grid
 from lincat.solvers.whitening import whiten
 from lincat.statistics.totals import Totals
 
@@ -30,7 +31,8 @@ from lincat.statistics.totals import Totals
 _ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features
 _SMALL_BYTES = 2**27
-_REFINEMENTS = 5
+_REFINEMENTS = 6
+_TOGETHER = 2**20  # numbers in right-hand sides that are solved at once
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class BatchSolution:
     residual : float
         ‖right − A Theta‖/‖right‖, in the norm of Sigma⁻¹ over the directions that the data reach.
     method : str
-        "dense", "sparse", "banded", "stein" or "krylov".
+        "dense", "sparse", "banded", "stein", "krylov" or "two_grid".
     iterations : int
         Products with the operator.
     rank : int
@@ -100,15 +102,9 @@ class BatchSolution:
         kept = slice(None) if self._kept is None else self._kept
         each = np.ascontiguousarray(R.reshape(-1, *shape)[:, kept].transpose(0, 2, 1))
         whitened = equation.whitening.down(each)
-        starts = [None] * len(whitened)
-        if self._inverse is not None and self.has_factors:
-            starts = list(_refined(equation, self._inverse, whitened, tolerance))
-        found = [
-            _solve(equation, self._inverse, one, start, tolerance).x
-            for one, start in zip(whitened, starts, strict=True)
-        ]
+        found = _solve_many(equation, self._inverse, whitened, tolerance, self.has_factors)
         solved = np.zeros((len(whitened), *shape))
-        solved[:, kept] = equation.whitening.up(np.stack(found)).transpose(0, 2, 1)
+        solved[:, kept] = equation.whitening.up(found).transpose(0, 2, 1)
         return solved.reshape(R.shape)
 
     def scores(self, parts: Iterable[Totals]) -> Iterator[FloatArray]:
@@ -122,6 +118,13 @@ class BatchSolution:
             out = np.zeros_like(self.Theta)
             out[kept] = score
             yield out
+
+    def _whitened_Theta(self) -> FloatArray:
+        """The X that is Theta in whitened coordinates, (K, r): Wᵀ (Sigma + ridge) W = I."""
+        Theta = self.Theta if self._kept is None else self.Theta[self._kept]
+        return self._equation.whitening.down(
+            (self._equation.totals.Sigma @ Theta + self.added * Theta).T
+        )
 
     def whitened(self, right: FloatArray) -> FloatArray:
         """Return Wᵀ R for R of shape (d, m): its squares are the norm of Sigma⁻¹."""
@@ -145,6 +148,7 @@ def solve_totals(
     ridge: float = 0.0,
     method: str = "auto",
     tolerance: float = 1e-12,
+    coarse: BatchSolution | None = None,
 ) -> BatchSolution:
     """Return the fixed point of the data that ``totals`` sums up.
 
@@ -163,6 +167,9 @@ def solve_totals(
     tolerance : float
         Residual of the equation, relative to its right-hand side, that is aimed at. Rounding may
         stop it short where gamma is very near to 1; beyond 1e-9 that is an error.
+    coarse : BatchSolution, optional
+        Of the same totals on half as many intervals: its factors then serve this grid too
+        (two_grid.py), which costs a tenth of new ones.
 
     Examples
     --------
@@ -182,7 +189,13 @@ def solve_totals(
     kept = _small_table(totals)
     if kept is not None:
         inner = solve_totals(
-            totals.restricted(kept), grid, gamma, ridge=ridge, method=method, tolerance=tolerance
+            totals.restricted(kept),
+            grid,
+            gamma,
+            ridge=ridge,
+            method=method,
+            tolerance=tolerance,
+            coarse=coarse,
         )
         return _spread_out(inner, kept, totals.n_features)
     whitening = whiten(totals.Sigma, ridge=check_number(ridge, "ridge", low=0.0))
@@ -190,11 +203,17 @@ def solve_totals(
     spectrum = mean_spectrum(equation.mean_matrix)
     if spectrum.is_singular:
         raise no_single_solution(totals.discount(gamma))
-    chosen = choose_method(equation) if method == "auto" else method
-    inverse = build_inverse(equation, chosen)
     right, start = _centre(equation)
-    before = equation.applied
-    found = _solve(equation, inverse, right, start, tolerance)
+    found, before = None, equation.applied
+    chosen, inverse = "two_grid", None if coarse is None else coarse._inverse
+    if coarse is not None and inverse is not None:
+        inverse = two_grid(inverse)
+        found = _solve(equation, inverse, right, finer(coarse._whitened_Theta()), tolerance)
+    if found is None or found.residual > max(tolerance, _ACCEPTED):
+        chosen = choose_method(equation) if method == "auto" else method
+        inverse = build_inverse(equation, chosen)
+        before = equation.applied
+        found = _solve(equation, inverse, right, start, tolerance)
     if found.residual > max(tolerance, _ACCEPTED):
         reason = (
             ""
@@ -240,19 +259,58 @@ def _spread_out(inner: BatchSolution, kept: IntArray, d: int) -> BatchSolution:
     return replace(inner, Theta=Theta, null_directions=scipy.sparse.csr_array(null), _kept=kept)
 
 
-def _refined(
-    equation: BatchEquation, inverse: Inverse, right: FloatArray, tolerance: float
+def _solve_many(
+    equation: BatchEquation,
+    inverse: Inverse | None,
+    right: FloatArray,
+    tolerance: float,
+    has_factors: bool,
 ) -> FloatArray:
-    """Solve for all of (m, K, r) at once: factors are read, and products made, once for all."""
-    X = inverse(right)
+    """Solve for all of (m, K, r): some at once, and one by one where that does not lead there."""
+    found, missing = np.zeros_like(right), np.ones(len(right), dtype=bool)
+    if inverse is not None:
+        size = max(_TOGETHER // (right[0].size if len(right) else 1), 1)
+        for first in range(0, len(right), size):
+            part = slice(first, first + size)
+            found[part], missing[part] = _refined(
+                equation, inverse, right[part], tolerance, has_factors
+            )
+    for i in np.flatnonzero(missing):
+        start = None if inverse is None else found[i]
+        found[i] = _solve(equation, inverse, right[i], start, tolerance).x
+    return found
+
+
+def _refined(
+    equation: BatchEquation,
+    inverse: Inverse,
+    right: FloatArray,
+    tolerance: float,
+    has_factors: bool,
+) -> tuple[FloatArray, BoolArray]:
+    """Solve for all of (m, K, r) at once: factors are read, and products made, once for all.
+
+    Without factors, by GMRES in step. The second answer is whether one is not there yet.
+    """
+
+    def apply(X: FloatArray) -> FloatArray:
+        pushed = equation.apply(np.ascontiguousarray(X.transpose(1, 0, 2)))
+        return X - pushed.transpose(1, 0, 2)
+
+    def improve(left: FloatArray) -> FloatArray:
+        if has_factors:
+            return inverse(left)
+        return cycle_of_many(apply, inverse, left, tolerance=max(0.5 * tolerance, REDUCTION))
+
     goal = tolerance * np.linalg.norm(right, axis=(1, 2))
-    for _ in range(_REFINEMENTS):
-        together = np.ascontiguousarray(X.transpose(1, 0, 2))
-        left = right - X + equation.apply(together).transpose(1, 0, 2)
-        if (np.linalg.norm(left, axis=(1, 2)) <= goal).all():
+    X = improve(right)
+    for turn in range(_REFINEMENTS):
+        left = right - apply(X)
+        missing = np.linalg.norm(left, axis=(1, 2)) > goal
+        if turn == _REFINEMENTS - 1 or not missing.any():
             break
-        X = X + inverse(np.ascontiguousarray(left))
-    return X
+        X = X + improve(np.ascontiguousarray(left))
+    return X, missing
 
 
 def _solve(

@@ -243,16 +243,15 @@ class BatchEquation:
 
         They have the groups of the whole, so that every Theta B_gᵀ is made once.
         """
-        K = self.intervals
-        pushed = (
-            None if self.is_sparse else np.asarray(self.stack @ Theta.T).reshape(-1, K, len(Theta))
-        )
+        if self.is_sparse:
+            for part in parts:
+                score = part.phi_sum.T @ self.offsets - part.Sigma @ Theta
+                yield score + self._pushed(self._arranged(part), Theta)
+            return
+        d, every = len(Theta), len(self.moving) == len(self.totals.reward)
+        ahead = np.asarray(self.stack @ Theta.T).reshape(-1, self.intervals, d)
+        below = np.ascontiguousarray(ahead.transpose(0, 2, 1)).reshape(-1, self.intervals)
         for part in parts:
             score = part.phi_sum.T @ self.offsets - part.Sigma @ Theta
-            if pushed is None:
-                score += self._pushed(self._arranged(part), Theta)
-            else:
-                for g, ahead in zip(self.moving, pushed, strict=True):
-                    if part.phi_sum[g].any():
-                        score += part.cross[g] @ ahead.T
-            yield score
+            cross = part.cross if every else part.cross[self.moving]
+            yield score + cross.transpose(1, 0, 2).reshape(d, -1) @ below  # one for all groups

@@ -17,7 +17,7 @@ from lincat._typing import FloatArray
 _RESTART = 80
 _LIMIT = 2000
 # A cycle asks for no more than this: beyond it the residual that GMRES carries along is rounding.
-_REDUCTION = 1e-9
+REDUCTION = 1e-9
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def gmres(
     left = right.copy() if start is None else right - apply(x)
     norm, iterations = float(np.linalg.norm(left)), 0
     while norm > tolerance * scale and iterations < _LIMIT:
-        goal = max(0.5 * tolerance * scale / norm, _REDUCTION)
+        goal = max(0.5 * tolerance * scale / norm, REDUCTION)
         step, used = _cycle(apply, precondition, left / norm, goal)
         candidate = x + norm * step
         left = right - apply(candidate)
@@ -73,6 +73,62 @@ def gmres(
         if stalls:
             break
     return GmresResult(x, norm / scale, iterations)
+
+
+def cycle_of_many(
+    apply: Callable[[FloatArray], FloatArray],
+    precondition: Callable[[FloatArray], FloatArray],
+    right: FloatArray,
+    *,
+    tolerance: float,
+    most: int = 40,
+) -> FloatArray:
+    """Return x of one cycle for each of m right-hand sides, (m, ...), all of them in step.
+
+    Each has a Krylov space of its own; products and preconditioner are applied to all at once,
+    which costs little more than to one. Ends where every residual, as it is carried along, is below
+    the tolerance, or after ``most`` products: the caller looks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.solvers.gmres import cycle_of_many
+    >>> A = np.array([[4.0, 1.0], [2.0, 4.0]])
+    >>> right = np.array([[5.0, 6.0], [9.0, 8.0], [0.0, 0.0]])
+    >>> cycle_of_many(lambda x: x @ A.T, lambda x: x / 4.0, right, tolerance=1e-14).round(12)
+    array([[1., 1.],
+           [2., 1.],
+           [0., 0.]])
+    """
+    m, shape = len(right), right.shape
+    flat = right.reshape(m, -1)
+    scale = np.linalg.norm(flat, axis=1)
+    basis = [_unit(flat, scale)]
+    H = np.zeros((m, most + 1, most))
+    for j in range(most):
+        w = apply(precondition(basis[j].reshape(shape))).reshape(m, -1)
+        for _ in range(2):
+            for i, one in enumerate(basis):
+                h = np.einsum("mn,mn->m", one, w)
+                w -= h[:, None] * one
+                H[:, i, j] += h
+        H[:, j + 1, j] = np.linalg.norm(w, axis=1)
+        inner = H[:, : j + 2, : j + 1]
+        y = np.linalg.pinv(inner)[..., 0]  # of a space that is whole already, the rest is zero
+        residual = np.linalg.norm(np.eye(j + 2)[0] - (inner @ y[..., None])[..., 0], axis=1)
+        if (residual[scale > 0.0] <= tolerance).all():
+            break
+        basis.append(_unit(w, H[:, j + 1, j], H[:, : j + 1, j]))
+    parts = (scale[:, None] * y).T  # of each vector but the last one, where all were made
+    steps = sum(part[:, None] * one for part, one in zip(parts, basis, strict=False))
+    return precondition(np.asarray(steps).reshape(shape))
+
+
+def _unit(vectors: FloatArray, norm: FloatArray, before: FloatArray | None = None) -> FloatArray:
+    """Vectors (m, n) of length one; zero where there is nothing but rounding left."""
+    least = 0.0 if before is None else 1e-14 * np.linalg.norm(before, axis=1)
+    there = (norm > least)[:, None]
+    return np.divide(vectors, norm[:, None], out=np.zeros_like(vectors), where=there)
 
 
 def _cycle(

@@ -93,8 +93,8 @@ def cosines(block_weights: FloatArray, orders: int) -> FloatArray:
 def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     """Return the ensemble of errors of a solution, from the blocks of its statistics.
 
-    nu is 16, or 32 from 200,000 transitions on where factors are at hand; 8 for fewer than 20,000
-    or where successive blocks correlate by more than 0.1, and more than by chance; 4, with a
+    nu is 16, or where factors are at hand 24, and 32 from 200,000 transitions on; 8 for fewer than
+    20,000 or where successive blocks correlate by more than 0.1, and more than by chance; 4, with a
     caution, above 0.3; never more than half the blocks.
 
     Parameters
@@ -113,14 +113,15 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     >>> model = model.fit(coin.state, coin.reward, coin.next_state)
     >>> Psi = influence(model.statistics_, model.solution_).Psi
     >>> Psi.shape
-    (16, 1, 8)
+    (20, 1, 8)
     >>> se = np.sqrt(np.mean((-0.25 * Psi.sum(axis=(1, 2))) ** 2))  # of the mean
     >>> bool(0.003 < se < 0.008)  # 0.005 is true
     True
     """
     blocks, count = statistics.n_blocks, statistics.count
     # Without factors every solution costs about a sixth of Theta's.
-    most = min(32 if count >= _LONG and solution.has_factors else 16, blocks // 2)
+    wanted = 16 if not solution.has_factors else 32 if count >= _LONG else 24
+    most = min(wanted, blocks // 2)
     if most < 2:
         raise fail(
             "confidence",

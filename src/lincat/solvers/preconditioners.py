@@ -51,10 +51,9 @@ def choose_method(equation: BatchEquation) -> str:
 
 
 def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
-    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r); None for "krylov".
+    """Return R ↦ about X with X − Σ_g B_g X Ñ_gᵀ = R, for R of shape (K, r) or (m, K, r).
 
-    Of "dense", "sparse" and "banded", which are as exact as their precision, also for R of shape
-    (m, K, r).
+    "dense", "sparse" and "banded" are as exact as their precision; None for "krylov".
     """
     if method == "dense":
         return _dense(equation)

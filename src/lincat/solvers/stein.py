@@ -79,22 +79,26 @@ class SteinSolver:
             self._factors.append((factors, pivots))
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return X for a right-hand side of shape (K, r)."""
-        f, K = len(self._T), len(right)
-        S = np.ascontiguousarray((right @ self._U.conj()).T)  # a row for each column of Y
+        """Return X for right-hand sides of shape (K, r), or (m, K, r) for m of them at once."""
+        f, (K, r) = len(self._T), right.shape[-2:]
+        m = right.size // (K * r)
+        each = (right @ self._U.conj()).reshape(m, K, f)
+        S = np.ascontiguousarray(each.transpose(2, 0, 1))  # (m, K) for each column of Y
         Y = np.empty_like(S)
         for end in range(f, 0, -_COLUMNS):
             begin = max(end - _COLUMNS, 0)
             if end < f:
-                S[begin:end] += (self._B @ (self._T[begin:end, end:] @ Y[end:]).T).T
+                later = self._T[begin:end, end:] @ Y[end:].reshape(f - end, m * K)
+                S[begin:end] += (self._B @ later.reshape(-1, K).T).T.reshape(-1, m, K)
             for j in range(end - 1, begin - 1, -1):
-                row = S[j]
+                rows = S[j]
                 if j + 1 < end:
-                    row = row + self._B @ (self._T[j, j + 1 : end] @ Y[j + 1 : end])
+                    later = self._T[j, j + 1 : end] @ Y[j + 1 : end].reshape(-1, m * K)
+                    rows = rows + (self._B @ later.reshape(m, K).T).T
                 factors, pivots = self._factors[j]
-                solved, _ = lapack.zgbtrs(factors, self._below, self._above, row, pivots)
-                Y[j] = solved.reshape(K)
-        return np.ascontiguousarray((Y.T @ self._U.T).real)
+                solved, _ = lapack.zgbtrs(factors, self._below, self._above, rows.T, pivots)
+                Y[j] = solved.T
+        return np.ascontiguousarray((Y.transpose(1, 2, 0) @ self._U.T).real).reshape(right.shape)
 
 
 class SlowFastSolver:
@@ -124,10 +128,14 @@ class SlowFastSolver:
         self._coupling = np.ascontiguousarray(N.T @ slow)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """Return about X for a right-hand side of shape (K, r)."""
+        """Return about X for right-hand sides of shape (K, r), or (m, K, r)."""
         X = self._fast.solve(right)
-        rest = right @ self._slow + (self._B @ X) @ self._coupling
-        return X + self._factors.solve(rest.reshape(1, -1)).reshape(rest.shape) @ self._slow.T
+        K, r = right.shape[-2:]
+        together = X.reshape(-1, K, r).transpose(1, 0, 2)
+        pushed = (self._B @ together.reshape(K, -1)).reshape(together.shape).transpose(1, 0, 2)
+        rest = right @ self._slow + (pushed @ self._coupling).reshape(*right.shape[:-1], -1)
+        solved = self._factors.solve(rest.reshape(len(pushed), -1)).reshape(rest.shape)
+        return X + solved @ self._slow.T
 
 
 def _slowness(eigenvalue: NDArray[Any]) -> FloatArray:

@@ -370,9 +370,10 @@ class Statistics:
         settled = self._settled()
         if not self.count:
             raise fail("statistics", "at least one transition", "none", "call update first")
-        whole = Block(settled._empty())
-        for i in chosen:
-            whole.absorb(settled._blocks.items[i])
+        blocks = [settled._blocks.items[i] for i in chosen]
+        whole = blocks[0] if len(blocks) == 1 else Block(settled._empty())
+        for block in blocks if len(blocks) > 1 else ():
+            whole.absorb(block)
         order, reward, power, given = settled._groups.table()
         cross, phi_sum, Sigma = whole.sums.stacked(order)
         return Totals(reward, power, given, cross, phi_sum, Sigma, whole.count, whole.weight)

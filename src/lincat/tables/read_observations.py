@@ -11,17 +11,13 @@ import numpy as np
 from lincat._arguments import fail
 from lincat.tables.columns import Columns, Found, find_columns
 from lincat.tables.readers import STDIN, Chunk, format_of, input_bytes, name_of, open_table, reading
-from lincat.tables.rows import Layout, check_types, checked_observations, find_layout
+from lincat.tables.rows import check_types, checked_observations, find_layout
 
 
 def read_observations(
-    path: str | Path,
-    *,
-    columns: Columns | None = None,
-    format: str | None = None,
-    texts: frozenset[str] | None = None,
+    path: str | Path, *, columns: Columns | None = None, format: str | None = None
 ) -> Any:
-    """Return the observations of a file: points of shape (n, m), n ids, or n mixed rows.
+    """Return the observations of a file: points of shape (n, m), or n ids.
 
     Parameters
     ----------
@@ -32,8 +28,6 @@ def read_observations(
         Only ``observation`` and ``kind`` are looked at.
     format : "parquet", "csv", "jsonl", "arrow" or "json", optional
         By default as the file's name ends.
-    texts : frozenset of str, optional
-        Which columns hold texts, where mixed rows are wanted.
 
     Examples
     --------
@@ -48,7 +42,7 @@ def read_observations(
     path, columns = str(path), Columns() if columns is None else columns
     name = name_of(path)
     if format == "json" or (format is None and path.lower().endswith(".json")):
-        return _from_json(path, columns, texts)
+        return _from_json(path, columns)
     table = open_table(path, format_of(path, format), stop=True)
     found = find_columns(columns, table.names, name, observations_only=True)
     parts: list[Any] = []
@@ -56,7 +50,7 @@ def read_observations(
     for chunk in table.chunks(found.needed, 32768):
         if chunk.n_rows:
             if layout is None:
-                layout = _layout(found, columns, chunk, name, table.typed, texts)
+                layout = find_layout(found, columns, chunk, name, typed=table.typed)
                 if table.typed:
                     check_types(layout, chunk, name)
             parts.append(checked_observations(chunk, layout, name))
@@ -67,20 +61,7 @@ def read_observations(
     return np.concatenate(parts)
 
 
-def _layout(
-    found: Found,
-    columns: Columns,
-    chunk: Chunk,
-    path: str,
-    typed: bool,
-    texts: frozenset[str] | None,
-) -> Layout:
-    if texts is not None:
-        return Layout(found, "mixed", found.observation, texts=texts)
-    return find_layout(found, columns, chunk, path, typed=typed)
-
-
-def _from_json(path: str, columns: Columns, texts: frozenset[str] | None) -> Any:
+def _from_json(path: str, columns: Columns) -> Any:
     with reading(path, "JSON file"):
         stream = input_bytes(path)
         try:
@@ -98,5 +79,5 @@ def _from_json(path: str, columns: Columns, texts: frozenset[str] | None) -> Any
         found = Found(("observation",), None, None)
         cells = {"observation": values}
     chunk = Chunk(cells, len(values), 1, len(values) + 1)
-    layout = _layout(found, columns, chunk, path, False, texts)
+    layout = find_layout(found, columns, chunk, path, typed=False)
     return checked_observations(chunk, layout, path)

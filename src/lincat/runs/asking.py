@@ -1,0 +1,163 @@
+"""Figures for observations that someone asks a run about, with a reason where there are none."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lincat._text import shown
+from lincat._typing import FloatArray
+from lincat.core.distribution import ReturnDistribution
+from lincat.data.mixed import is_mixed, is_text
+from lincat.features.mixed import Mixed
+from lincat.inference.intervals import shown_interval
+from lincat.report.tables import HIGH, LOW
+from lincat.runs.run import Run
+from lincat.tables.asked import Asked, Wanted
+
+_PART = 2000  # states that are predicted at once
+_PART_WITH_ERRORS = 100  # likewise, whose errors take many times the memory
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Which figures of a distribution are asked for.
+
+    Attributes
+    ----------
+    quantiles : tuple of float
+    level : float
+        Of CVaR.
+    threshold : float or None
+        For the chance to end below it.
+    confidence : float or None
+        Of intervals.
+    masses : bool
+        Also the probability of each atom.
+    lost : bool
+        Whether mass fell off the grid, so that nothing is known of what lies outside.
+    """
+
+    quantiles: tuple[float, ...]
+    level: float
+    threshold: float | None = None
+    confidence: float | None = None
+    masses: bool = False
+    lost: bool = False
+
+    def of(self, distribution: ReturnDistribution) -> dict[str, FloatArray]:
+        """Return them by name, shape (n,) each."""
+        proper, threshold = distribution.proper(), self.threshold
+        figures: list[tuple[str, FloatArray, str, float | None]] = [
+            ("mean", distribution.mean(), "mean", None),
+            ("std", proper.std(), "std", None),
+            *((f"q{q:g}", proper.quantile(q), "quantile", q) for q in self.quantiles),
+            (f"cvar{self.level:g}", proper.cvar(self.level), "cvar", self.level),
+        ]
+        if threshold is not None:
+            below = proper.probability_below(threshold)
+            figures.append((f"below{threshold:g}", below, "probability_below", threshold))
+        columns = {}
+        for name, values, measure, argument in figures:
+            columns[name] = values
+            if distribution.uncertainty is not None:
+                ends = shown_interval(distribution, measure, argument)
+                columns[name + LOW], columns[name + HIGH] = ends
+        grid = distribution.grid
+        if threshold is not None and self.lost and not grid.low < threshold <= grid.high:
+            for name in columns:  # what left the grid was moved to its ends: nothing is known there
+                if name.startswith(f"below{threshold:g}"):
+                    columns[name] = np.full(len(columns[name]), np.nan)
+        columns["negative_mass"] = distribution.negative_mass
+        if self.masses:
+            pmf = proper.pmf
+            columns |= {f"p({x:.12g})": pmf[:, k] for k, x in enumerate(grid.atoms)}
+        return columns
+
+
+def wanted_by(run: Run) -> Wanted:
+    """Return the observations that a run takes."""
+    like, names = run.shown.members[0], tuple(run.answer.observation_names)
+    if is_mixed(like):
+        texts = frozenset(name for name in like.dtype.names if is_text(like, name))
+        return Wanted("mixed", like.dtype.names, texts)
+    if like.ndim == 2:
+        if len(names) != like.shape[1]:
+            names = tuple(f"x{j}" for j in range(like.shape[1]))
+        return Wanted("points", names)
+    return Wanted("ids", names)
+
+
+def answered(run: Run, asked: Asked, figures: Figures) -> tuple[dict[str, FloatArray], list[str]]:
+    """Return figures by name, NaN where there is no answer, and for each row why, or a remark."""
+    model, reasons = run.model, list(asked.reasons)
+    observations = asked.observations
+    if not is_mixed(observations) and observations.ndim == 1:
+        observations = _like_known(observations, run.shown.members[0], reasons)
+    good = np.array([not reason for reason in reasons], dtype=bool)
+    rows = np.flatnonzero(good)
+    known = model.features.knows(observations[rows])
+    for i in rows[~known].tolist():
+        reasons[i] = f"{_name(observations[i])} was never seen"
+    rows = rows[known]
+    if isinstance(model.features, Mixed):
+        for i, remark in zip(rows, model.features.remarks(observations[rows]), strict=True):
+            reasons[i] = remark
+    # Each part has a grid of its own, where returns are learned about a potential; masses need a
+    # common one.
+    size = _PART if figures.confidence is None else _PART_WITH_ERRORS
+    size = max(len(rows), 1) if figures.masses else size
+    parts = [
+        figures.of(run.predict(observations[rows[i : i + size]], confidence=figures.confidence))
+        for i in range(0, len(rows), size)
+    ]
+    if not parts:  # nothing can be answered: only the names of the figures
+        parts = [{x: v[:0] for x, v in figures.of(_any(run, figures.confidence)).items()}]
+    columns = {}
+    for name in parts[0]:
+        columns[name] = np.full(len(asked), np.nan)
+        columns[name][rows] = np.concatenate([part[name] for part in parts])
+    return columns, reasons
+
+
+def _any(run: Run, confidence: float | None) -> ReturnDistribution:
+    return run.predict(run.shown.members[0][:1], confidence=confidence)
+
+
+def _like_known(ids: Any, known: Any, reasons: list[str]) -> Any:
+    """Return ids of the type that the run knows: "8" of a CSV file is 8 of a Parquet file."""
+    one = known[0].item() if isinstance(known[0], np.generic) else known[0]
+    converted: list[Any] = []
+    for i, value in enumerate(ids.tolist()):
+        found = None if reasons[i] else _as_type(value, one)
+        if found is None and not reasons[i]:
+            reasons[i] = f"{_name(value)} was never seen"
+        converted.append(found)
+    if known.dtype != object:
+        return np.array([0 if x is None else x for x in converted], dtype=np.int64)
+    array = np.empty(len(converted), dtype=object)
+    array[:] = converted
+    return array
+
+
+def _as_type(value: Any, like: Any) -> Any:
+    """Return an id as the one that it is to be compared with is written; None if it cannot be."""
+    if isinstance(like, tuple):
+        if not isinstance(value, tuple | list) or len(value) != len(like):
+            return None
+        parts = tuple(_as_type(x, y) for x, y in zip(value, like, strict=True))
+        return None if None in parts else parts
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(like, str):
+        return str(value) if isinstance(value, str | int) else None
+    if isinstance(value, str) and re.fullmatch(r"\s*[+-]?\d{1,18}\s*", value):
+        return int(value)
+    return int(value) if isinstance(value, int) and abs(value) < 2**63 else None
+
+
+def _name(value: Any) -> str:
+    return shown(value.item() if isinstance(value, np.generic) else value, 60)

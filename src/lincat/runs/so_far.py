@@ -1,0 +1,66 @@
+"""Where a run stands: what a checkpoint knows beside the model, and the answer until the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from lincat._arguments import fail
+from lincat.inference.answer import Answer, Caution
+from lincat.runs.conclude import SourceFacts, answer_of
+from lincat.runs.folder import RunFolder
+from lincat.runs.model import Model
+from lincat.runs.recorder import Recorder
+
+
+class SoFar(msgspec.Struct):
+    """The content of progress.json."""
+
+    seconds: float
+    notes: list[str]
+    n_step: int
+    held: int
+    # Steps that were looked at before the first was learned from; a run is stopped after these.
+    warmed: int
+    # Passes before this one, and how many transitions each of them had.
+    passes: int
+    in_pass: int
+    # Of the source, as it was read so far.
+    facts: SourceFacts | None = None
+
+    @classmethod
+    def read(cls, checkpoint: Path) -> SoFar:
+        """Read it from a checkpoint."""
+        return msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=cls)
+
+
+def newest(folder: RunFolder, *, trust_code: bool = False) -> tuple[Answer, Path]:
+    """Return the answer of a run, and the folder of its model.
+
+    Of a run that is learning, or was cut off, they are those of its newest checkpoint.
+    """
+    checkpoint = folder.last_checkpoint()
+    done = folder.answer if folder.finished or checkpoint is None else None
+    if checkpoint is None or (done is not None and done.complete):
+        assert done is not None  # without a checkpoint there is an answer, or there was an error
+        return done, folder.path
+    if done is not None and int(checkpoint.name) <= done.transitions:
+        return done, folder.path
+    so_far = SoFar.read(checkpoint)
+    if so_far.facts is None:
+        remedy = f"lincat resume {folder.path} continues it"
+        raise fail(str(folder.path), "a finished run", "one of another version", remedy)
+    model = Model.read(checkpoint, trust_code=trust_code)
+    answer = answer_of(
+        folder,
+        so_far.facts,
+        model,
+        Recorder(folder, model, folder.shown),
+        validation=None,
+        seconds=so_far.seconds,
+        complete=False,
+        notes=so_far.notes,
+        cautions=[Caution("not_validated", "Not checked yet: the run is not at its end.")],
+    )
+    return answer, checkpoint
