@@ -1,4 +1,4 @@
-"""Modules that users name."""
+"""Modules that users name, and those that not everybody has."""
 
 from __future__ import annotations
 
@@ -30,3 +30,11 @@ def import_name(text: str, argument: str) -> tuple[Any, str]:
         if folder not in sys.path:
             sys.path.append(folder)
     return module, name
+
+
+def optional(name: str, wanted: str) -> Any:
+    """Import a package that may be missing; the error says what wants it, and how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise fail(wanted, f"the package {name}", reason(error), f"pip install {name}") from error

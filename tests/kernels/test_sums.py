@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lincat.kernels.sums import add_products, mirror, split_rewards
+from lincat.kernels.sums import add_products, count_states, mirror, split_rewards
 
 
 def drawn(d, width, dtype, n=357, buckets=4):
@@ -87,6 +87,55 @@ def spoilt(place, value):
 def test_addresses_outside_are_refused(place, value):
     with pytest.raises(IndexError):
         add_products(*spoilt(place, value))
+
+
+def counted(width, n=200, d=7):
+    """States of four buckets, as above."""
+    sums, (*_, slots, phi_slots, parts, weight), bucket = drawn(d, width, np.float64, n=n)
+    state, state_next = np.random.default_rng(width).integers(0, d, (2, n))
+    return [*sums, state, state_next, bucket, slots, phi_slots, parts, weight]
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_states_are_counted_like_their_unit_vectors(width):
+    arguments = counted(width)
+    count_states(*arguments)
+    cross, phi_sum, Sigma, state, state_next, _, slots, phi_slots, parts, weight = arguments
+    (wanted_cross, wanted_sum, wanted_Sigma), (_, _, order, last, *_), _ = drawn(
+        7, width, np.float64, n=200
+    )
+    unit, columns = np.eye(7), np.array([0, 7])
+    add_products(
+        *(wanted_cross, wanted_sum, wanted_Sigma, unit[state], unit[state_next]),
+        *(order, last, slots, phi_slots, parts, weight, columns),
+    )
+    np.testing.assert_allclose(cross, wanted_cross, atol=1e-12)
+    np.testing.assert_allclose(phi_sum, wanted_sum, atol=1e-12)
+    np.testing.assert_allclose(Sigma, np.diag(np.diagonal(wanted_Sigma)), atol=1e-12)
+    assert not np.triu(wanted_Sigma, 1).any()
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (0, lambda cross: cross[:1]),
+        (1, lambda phi_sum: phi_sum[:2]),
+        (2, lambda Sigma: Sigma[:4, :4].copy()),
+        (3, lambda state: state + 1),
+        (4, lambda state_next: state_next - 1),
+        (4, lambda state_next: state_next[:-1]),
+        (5, lambda bucket: bucket + 1),
+        (6, lambda slots: slots + 9),
+        (7, lambda phi_slots: phi_slots - 1),
+        (8, lambda parts: parts[:-1]),
+        (9, lambda weight: weight[:-1]),
+    ],
+)
+def test_states_outside_are_refused(place, value):
+    arguments = counted(1)
+    arguments[place] = value(arguments[place])
+    with pytest.raises(IndexError):
+        count_states(*arguments)
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 64, 65])

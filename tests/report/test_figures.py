@@ -1,6 +1,7 @@
 import numpy as np
 
 import lincat
+from lincat.core.figures import ridgelines
 from lincat.report import figures
 
 
@@ -15,7 +16,7 @@ def values(chart):
 
 def test_ridgelines_show_every_mass_of_every_state():
     dist = distributions(3)
-    rows = values(figures.ridgelines(dist, ["a", "b", "c"], title="t"))
+    rows = values(ridgelines(dist, ["a", "b", "c"], title="t"))
     assert len(rows) == 3 * 6
     np.testing.assert_allclose([row["probability"] for row in rows], dist.pmf.ravel())
     np.testing.assert_allclose(
@@ -25,7 +26,7 @@ def test_ridgelines_show_every_mass_of_every_state():
 
 def test_many_states_are_thinned_and_it_is_said():
     names = [str(i) for i in range(200)]
-    chart = figures.ridgelines(distributions(200), names, title="t")
+    chart = ridgelines(distributions(200), names, title="t")
     shown = {row["state"] for row in values(chart)}
     assert len(shown) == 24
     assert {"0", "199"} <= shown
@@ -33,7 +34,7 @@ def test_many_states_are_thinned_and_it_is_said():
 
 
 def test_files_are_whole_and_need_no_network(tmp_path):
-    chart = figures.ridgelines(distributions(2), ["a", "b"], title="Returns")
+    chart = ridgelines(distributions(2), ["a", "b"], title="Returns")
     svg, png, html = figures.save_figure(chart, tmp_path, "returns")
     assert svg.read_text().startswith("<svg")
     assert "Returns" in svg.read_text()

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import lincat
+from lincat.core.summary import visible_range
 from lincat.inference.answer import Caution
 from lincat.report.answer_page import comparison_page, evaluation_page
 from lincat.report.cautions import cautions
-from lincat.report.numbers import show_given, show_number, show_share, visible_range
+from lincat.report.numbers import show_given, show_number, show_share
 from tests.report import samples
 
 

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
+from lincat.core.summary import visible_range
 from lincat.inference.answer import Verdict
-from lincat.report.numbers import show_given, show_number, show_share, visible_range
+from lincat.report.numbers import show_given, show_number, show_share
 from lincat.report.sentences import (
     comparison_sentence,
     one_run_in,

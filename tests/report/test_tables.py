@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 import lincat
+from lincat._rows import html_table
 from lincat.report import tables
 
 GRID = lincat.Grid(0.0, 4.0, 4)
@@ -67,6 +68,6 @@ def test_markdown_and_latex():
         "\\begin{tabular}{rrl}\nK$^2$ & a\\_b & text \\\\\n\\hline\n"
         "3 & - & 1|2 \\\\\n40 & 0.12346 & 5 \\% \\\\\n\\end{tabular}\n"
     )
-    html = tables.html_table(rows)
+    html = html_table(rows)
     assert '<th class="right">K²</th><th class="right">a_b</th><th class="left">text</th>' in html
     assert '<td class="right">40</td><td class="right">0.12346</td>' in html

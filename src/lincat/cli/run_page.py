@@ -6,12 +6,13 @@ from pathlib import Path
 
 import msgspec
 
+from lincat._rows import Row
 from lincat.inference.answer import Check
 from lincat.inference.budget import Budget
 from lincat.inference.validation import Validation, coverage_name
 from lincat.report.answer_page import summary_text
 from lincat.report.cautions import cautions, lost_mass
-from lincat.report.tables import Row, summary_rows
+from lincat.report.tables import summary_rows
 from lincat.runs.run import Run
 
 

@@ -16,7 +16,7 @@ from lincat.cli.options import level_option, output_options, spinner, terminal, 
 
 if TYPE_CHECKING:
     from lincat import Grid, Problem, ReturnDistribution
-    from lincat.report.tables import Row
+    from lincat._rows import Row
 
 
 _INTERVALS = 1000  # where only the ends of the grid are given
@@ -220,7 +220,8 @@ class _Solution:
 
     def write(self, folder: Path) -> list[Path]:
         from lincat._files import write_atomically
-        from lincat.report.figures import ridgelines, save_figure
+        from lincat.core.figures import ridgelines
+        from lincat.report.figures import save_figure
         from lincat.report.tables import as_csv, mass_rows
 
         texts = {

@@ -21,10 +21,11 @@ from lincat._typing import ArrayLike, FloatArray
 from lincat.core import affine, risk, uncertainty
 from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_pmf, pmf_from_cdf
+from lincat.core.showing import Showing
 from lincat.core.uncertainty import Interval, Uncertainty
 
 
-class ReturnDistribution:
+class ReturnDistribution(Showing):
     """The distributions of the return from n states, as CDF values on a grid.
 
     Parameters
@@ -99,10 +100,14 @@ class ReturnDistribution:
     def __getitem__(self, states: Any) -> ReturnDistribution:
         rows = np.atleast_1d(np.arange(len(self))[states])
         known = None if self._uncertainty is None else self._uncertainty[rows]
-        return ReturnDistribution(self._cdf[rows], self._grid, known)
+        names = None if self.names is None else tuple(self.names[i] for i in rows)
+        return self._alike(ReturnDistribution(self._cdf[rows], self._grid, known), names)
 
-    def __repr__(self) -> str:
-        return f"ReturnDistribution({len(self)} states, {self._grid})"
+    def _alike(
+        self, other: ReturnDistribution, names: tuple[str, ...] | None
+    ) -> ReturnDistribution:
+        other.names, other.frames = names, self.frames
+        return other
 
     def mean(self) -> FloatArray:
         """Return E[G]."""
@@ -301,7 +306,8 @@ class ReturnDistribution:
         for i in np.flatnonzero((np.diff(values, axis=1) < 0.0).any(axis=1)):
             values[i] = isotonic_regression(values[i]).x
         # The nearest increasing sequence within [0, 1] is the nearest increasing one, clipped.
-        return ReturnDistribution(np.clip(values, 0.0, 1.0), self._grid, self._uncertainty)
+        proper = ReturnDistribution(np.clip(values, 0.0, 1.0), self._grid, self._uncertainty)
+        return self._alike(proper, self.names)
 
     def shifted(self, amount: ArrayLike) -> ReturnDistribution:
         """Return the distributions of G + amount, one amount for each state, on a common grid.
@@ -354,7 +360,8 @@ class ReturnDistribution:
             changed = [np.cumsum(change(one), axis=1)[:, :-1] for one in masses]
             directions = np.array(changed).reshape(len(masses), len(self), grid.intervals)
             known = replace(known, directions=directions)
-        return ReturnDistribution(cdf_from_pmf(change(self.pmf)), grid, known)
+        moved = ReturnDistribution(cdf_from_pmf(change(self.pmf)), grid, known)
+        return self._alike(moved, self.names)
 
     def _map(
         self, measure: Callable[..., FloatArray], argument: FloatArray, **options: Any

@@ -5,16 +5,24 @@ Lists are tuples, so that a record read from its JSON equals the one that was wr
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._rows import Row, html_table, text_table
+from lincat.core.frames import frame_of
+
+if TYPE_CHECKING:
+    import altair
 
 # Where returns to compare with come from: the known process, new episodes of an environment, or the
 # part of a record that was not learned from.
 Method = Literal["exact", "rollouts", "held_out"]
 Numbers = tuple[float, ...]
+
+_SHOWN_GROUPS = 9  # in a table that nobody asked for
 
 
 class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -160,6 +168,27 @@ class Validation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
                         row[f"{coverage_name(level)}_se"] = se
             rows.append(row)
         return rows
+
+    def to_frame(self, *, library: str | None = None) -> Any:
+        """Return :meth:`rows` as a frame; by default of pandas if that is installed."""
+        rows = self.rows()
+        return frame_of({name: [row[name] for row in rows] for name in rows[0]}, library)
+
+    def plot(self, group: str = "all") -> altair.Chart:
+        """Return an Altair chart: predicted and realised CDF, and where returns fell (PIT)."""
+        from lincat.inference.figures import validation_chart
+
+        return validation_chart(self, group)
+
+    def __repr__(self) -> str:
+        return f"Validation: {self.description}\n{text_table(self._short_rows())}"
+
+    def _repr_html_(self) -> str:
+        return f"<div><p>{escape(self.description)}</p>{html_table(self._short_rows())}</div>"
+
+    def _short_rows(self) -> list[Row]:
+        names = ("group", "n_returns", "w1", "w1_noise", "skill", "mean_error", "below_tail")
+        return [{name: row[name] for name in names} for row in self.rows()[:_SHOWN_GROUPS]]
 
     def to_json(self) -> str:
         """Return everything as JSON text; :meth:`from_json` reads it back."""

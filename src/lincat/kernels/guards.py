@@ -83,6 +83,25 @@ def guard_buckets(
 
 
 @njit(**OWNING)
+def guard_counts(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_slots, parts, weight):
+    """States, buckets and the slots of those that occur lie within."""
+    n, d = state.shape[0], Sigma.shape[0]
+    guard_states(state, d, n)
+    guard_states(state_next, d, n)
+    refuse(bucket.shape[0] < n or parts.shape[0] < n or weight.shape[0] < n)
+    refuse(cross.shape[1:] != (d, d) or phi_sum.shape[1] != d or Sigma.shape[1] != d)
+    refuse(slots.shape[1] != parts.shape[1] or phi_slots.shape != slots.shape)
+    refuse(not _all_inside(bucket[:n], slots.shape[0]))
+    occurs = np.zeros(slots.shape[0], dtype=np.bool_)
+    for t in range(n):
+        occurs[bucket[t]] = True
+    for k in range(slots.shape[0]):
+        if occurs[k]:
+            refuse(not _all_inside(phi_slots[k], phi_sum.shape[0]))
+            refuse(slots[k, 0] >= 0 and not _all_inside(slots[k], cross.shape[0]))
+
+
+@njit(**OWNING)
 def guard_nodes(first, weight, nodes, reward):
     """There are three nodes at least, and room for what is said of each reward."""
     n = reward.shape[0]

@@ -9,7 +9,7 @@ copy them once more.
 import numpy as np
 from numba import njit
 
-from lincat.kernels.guards import guard_buckets, guard_nodes
+from lincat.kernels.guards import guard_buckets, guard_counts, guard_nodes
 from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
 from lincat.kernels.simd import (
     add,
@@ -78,6 +78,23 @@ def add_products(
                     at = slots[k, m] * d * d
                     _add_product(cross, at, d, left, ahead, width, n, columns, 0, edge)
         first = last[k]
+
+
+@njit(**KERNEL)
+def count_states(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_slots, parts, weight):
+    """The same sums where features are states: one entry of each for every row, in their order.
+
+    Row t, of bucket k, adds parts[t, m] to cross[slots[k, m]] (not if that is -1) and to
+    phi_sum[phi_slots[k, m]], and its weight to the diagonal of Sigma.
+    """
+    guard_counts(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_slots, parts, weight)
+    for t in range(len(state)):
+        s, k = state[t], bucket[t]
+        Sigma[s, s] += weight[t]
+        for m in range(parts.shape[1]):
+            phi_sum[phi_slots[k, m], s] += parts[t, m]
+            if slots[k, 0] >= 0:
+                cross[slots[k, m], s, state_next[t]] += parts[t, m]
 
 
 @njit(**KERNEL)

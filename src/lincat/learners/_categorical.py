@@ -18,6 +18,7 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid, reach
 from lincat.data.transitions import Transitions
 from lincat.learners._base import Learner
+from lincat.learners._forecasts import Forecasts
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.growing import EVERY, GridWatch
 from lincat.learners.inputs import kernel_features
@@ -35,7 +36,7 @@ _GROWS = 2  # times as many intervals as at first; then neighbours are merged
 _LARGEST_ERROR = 1e6
 
 
-class CategoricalLearner(Learner[ReturnDistribution]):
+class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
     """Base of the learners of return distributions."""
 
     grid: Grid | str

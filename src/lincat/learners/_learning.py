@@ -6,6 +6,7 @@ Their arguments are written out, each time, for help pages and type checkers to 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from html import escape
 from typing import Any, Self
 
 from lincat._arguments import check_integer
@@ -113,6 +114,11 @@ class Learning(ABC):
             discount=None if discount is None else [discount],
             weight=None if weight == 1.0 else [weight],
         )
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the learner as it was made, and what it has seen."""
+        seen = f"{getattr(self, 'n_seen_', 0):,} transitions"
+        return f"<div><code>{escape(repr(self))}</code><p>has learned from {seen}</p></div>"
 
     def _forget(self) -> None:
         for name in [name for name in vars(self) if name.endswith("_")]:

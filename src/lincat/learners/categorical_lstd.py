@@ -19,6 +19,7 @@ from lincat.core.representation import uniform_cdf
 from lincat.core.uncertainty import Uncertainty
 from lincat.data.transitions import Transitions
 from lincat.learners._batch import BatchLearner
+from lincat.learners._forecasts import Forecasts
 from lincat.solvers.batch import BatchSolution, solve_totals
 from lincat.solvers.grid_choice import GridChoice, choose_grid
 from lincat.solvers.influence import CAUTIONS, Ensemble, influence
@@ -31,7 +32,7 @@ _SHOWN = 1e-7  # residual of what only shows differences
 
 
 @final
-class CategoricalLSTD(BatchLearner):
+class CategoricalLSTD(BatchLearner, Forecasts):
     """The linear-categorical fixed point of all data seen (Thm linear_cate_TD_equation).
 
     ::

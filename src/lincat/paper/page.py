@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from lincat.report.tables import html_table
+from lincat._rows import html_table
 
 if TYPE_CHECKING:
     import altair

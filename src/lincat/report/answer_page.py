@@ -13,14 +13,16 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import check_levels, check_number, fail
+from lincat._rows import html_table
 from lincat._typing import FloatArray
+from lincat.core.summary import shown_states, visible_range
 from lincat.inference.answer import Answer
 from lincat.inference.comparison import Comparison
 from lincat.inference.intervals import Bands
 from lincat.report.budget import budget_section
 from lincat.report.cautions import cautions, lost_mass
 from lincat.report.differences import certainty_sentence, differences_section
-from lincat.report.numbers import show_count, show_given, show_seconds, visible_range
+from lincat.report.numbers import show_count, show_given, show_seconds
 from lincat.report.pieces import (
     calibration,
     checks_table,
@@ -28,7 +30,6 @@ from lincat.report.pieces import (
     controls,
     distributions_sections,
     learning_curves,
-    shown_states,
     warnings_box,
 )
 from lincat.report.sentences import (
@@ -39,7 +40,7 @@ from lincat.report.sentences import (
     trust_sentence,
 )
 from lincat.report.shell import facts, interactive_page, prose
-from lincat.report.tables import html_table, summary_rows
+from lincat.report.tables import summary_rows
 
 _MOST_RUNS = 24
 _BAND_DIGITS = 5

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from lincat._rows import Row, html_table
 from lincat.inference.budget import WORDS, Budget, Part
 from lincat.report.shell import prose, section
-from lincat.report.tables import Row, html_table
 
 _WIDTH, _ROW, _LEFT, _RIGHT = 640.0, 28.0, 160.0, 60.0  # of the picture
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from html import escape
 
+from lincat._rows import Row, html_table
 from lincat.inference.comparison import Comparison, Difference, Dominance
 from lincat.report.numbers import show_given, show_level
 from lincat.report.sentences import place
 from lincat.report.shell import section
-from lincat.report.tables import Row, html_table
 
 _WIDTH, _ROW, _LEFT, _MARGIN = 440.0, 26.0, 150.0, 14.0  # of the picture
 _MOST_NAME = 20  # characters

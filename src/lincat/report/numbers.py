@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 
-from lincat.core.distribution import ReturnDistribution
-
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGE, _SMALL = 1e7, 1e-3  # beyond these a power of ten reads better than its digits
 
@@ -89,21 +87,6 @@ def show_count(n: float) -> str:
         if n >= size:
             return f"{n / size:.3g} {word}"
     return f"{float(f'{n:.3g}'):,.0f}"
-
-
-def visible_range(*distributions: ReturnDistribution) -> tuple[float, float]:
-    """Return the part of the grid that holds all but a thousandth of each one, and a margin."""
-    low, high = math.inf, -math.inf
-    for dist in distributions:
-        proper = dist.proper()
-        low = min(low, float(proper.quantile(0.0005).min()))
-        high = max(high, float(proper.quantile(0.9995).max()))
-    first = min(dist.grid.low for dist in distributions)
-    last = max(dist.grid.high for dist in distributions)
-    margin = max(0.04 * (high - low), *(2.0 * dist.grid.spacing for dist in distributions))
-    low, high = max(first, low - margin), min(last, high + margin)
-    # A little less than the whole grid is no reason to leave its ends out.
-    return (first, last) if high - low > 0.8 * (last - first) else (low, high)
 
 
 def _magnitude(size: float) -> int:

@@ -7,15 +7,12 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-
+from lincat._rows import html_table
 from lincat.inference.answer import Answer, Check
 from lincat.inference.validation import Validation
 from lincat.report.numbers import show_level
 from lincat.report.shell import figure, legend, prose, section
-from lincat.report.tables import html_table
 
-_MOST_STATES = 24
 _VISIBLE_MASS = 1e-9  # below is rounding; page.js has the same
 _LEVEL = '<span data-text="level"></span>'
 # What a verdict looks at (inference/verdict.py), by the words for programs.
@@ -32,11 +29,6 @@ _CHECKS = {
     "cvar": "CVaR, off by",
     "skill": "Worse than one distribution for all states by",
 }
-
-
-def shown_states(n: int) -> list[int]:
-    """Return at most 24 of n states, evenly spread, the first among them."""
-    return [int(i) for i in np.unique(np.linspace(0, n - 1, min(n, _MOST_STATES)).round())]
 
 
 def warnings_box(warnings: Sequence[str]) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 from lincat._arguments import check_levels, check_number
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
+from lincat.core.summary import Interval, visible_range
 from lincat.inference.answer import Verdict
 from lincat.inference.validation import Validation
-from lincat.report.numbers import show_given, show_level, show_number, show_share, visible_range
-from lincat.report.tables import Interval
+from lincat.report.numbers import show_given, show_level, show_number, show_share
 
 _ONE_IN = {
     2: "two",

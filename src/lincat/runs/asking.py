@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import fail
 from lincat._text import shown
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
@@ -16,7 +17,8 @@ from lincat.features.mixed import Mixed
 from lincat.inference.intervals import shown_interval
 from lincat.report.tables import HIGH, LOW
 from lincat.runs.run import Run
-from lincat.tables.asked import Asked, Wanted
+from lincat.tables.asked import Asked, Wanted, read_asked
+from lincat.tables.places import frame_name
 
 _PART = 2000  # states that are predicted at once
 _PART_WITH_ERRORS = 100  # likewise, whose errors take many times the memory
@@ -89,6 +91,18 @@ def wanted_by(run: Run) -> Wanted:
             names = tuple(f"x{j}" for j in range(like.shape[1]))
         return Wanted("points", names)
     return Wanted("ids", names)
+
+
+def observations_in(run: Run, frame: Any) -> Any:
+    """Return the observations of a frame, as the run takes them; all of its rows must be good."""
+    asked = read_asked(frame, wanted_by(run))
+    observations, reasons = asked.observations, list(asked.reasons)
+    if not is_mixed(observations) and observations.ndim == 1:
+        observations = _like_known(observations, run.shown.members[0], reasons)
+    for i, reason in enumerate(reasons):
+        if reason:
+            raise fail(f"{frame_name(frame)}, row {i + 1}", "an observation", reason)
+    return observations
 
 
 def answered(run: Run, asked: Asked, figures: Figures) -> tuple[dict[str, FloatArray], list[str]]:

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import shlex
 import shutil
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from lincat._files import TemporaryFolder, new_folder, write_atomically
+from lincat._rows import Row, text_table
 from lincat._text import as_arguments
 from lincat.core.distribution import ReturnDistribution
+from lincat.core.figures import ridgelines
+from lincat.core.frames import frame_of
+from lincat.data.mixed import is_mixed
 from lincat.inference.answer import Answer
 from lincat.inference.validation import Validation
 from lincat.report.answer_page import evaluation_page
+from lincat.report.cautions import lost_mass
+from lincat.report.summary import RunSummary, summary_of_answer
+from lincat.report.tables import summary_rows
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
+from lincat.runs.given import frames_of, library_of
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 from lincat.runs.so_far import newest
+from lincat.tables.places import is_frame
+
+if TYPE_CHECKING:
+    import altair
 
 
 class Run:
@@ -60,7 +74,7 @@ class Run:
     @property
     def returns(self) -> ReturnDistribution:
         """The distribution of the return from each of these states."""
-        return self.answer.returns
+        return self.answer.returns.labelled(self.names, frames=self._frames)
 
     @property
     def validation(self) -> Validation | None:
@@ -95,10 +109,96 @@ class Run:
     def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distribution of the return from each observation, as the source gives them.
 
-        With ``confidence``, :meth:`ReturnDistribution.interval` and ``band`` tell how far sampling
-        error reaches; for models that were solved from sums, as they are by default.
+        Parameters
+        ----------
+        observations : array, list of ids, or frame
+            The columns of a frame are found by their names, wherever they stand.
+        confidence : float, optional
+            With it, :meth:`ReturnDistribution.interval` and ``band`` tell how far sampling error
+            reaches; for models that were solved from sums, as they are by default.
         """
-        return self.model.predict(observations, confidence=confidence)
+        from lincat.runs.asking import observations_in
+
+        frames = self._frames
+        if is_frame(observations):
+            frames = library_of(observations) or frames
+            observations = observations_in(self, observations)
+        found = self.model.predict(observations, confidence=confidence)
+        if np.ndim(observations) == 1 and not is_mixed(np.asarray(observations)):
+            found.names = tuple(map(str, observations))
+        found.frames = frames
+        return found
+
+    def predict_quantiles(
+        self, observations: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)
+    ) -> Any:
+        """Return quantiles of the return from each observation, as forecasters do.
+
+        A frame with a column for each level: q0.05, q0.5, q0.95.
+        """
+        dist = self.predict(observations).proper()
+        columns = {f"q{q:g}": dist.quantile(q) for q in alpha}
+        return frame_of(columns, dist.frames)
+
+    def predict_interval(self, observations: Any, coverage: float | Sequence[float] = 0.9) -> Any:
+        """Return the ends between which so much of the returns from each observation lies.
+
+        A frame with columns lower and upper; of several coverages lower0.8, upper0.8 and so on.
+        These are intervals of the *return*; :meth:`ReturnDistribution.interval` has those of
+        figures.
+        """
+        dist = self.predict(observations)
+        shares = [coverage] if isinstance(coverage, int | float) else list(coverage)
+        columns: dict[str, Any] = {}
+        for share in shares:
+            which = "" if len(shares) == 1 else f"{share:g}"
+            columns[f"lower{which}"], columns[f"upper{which}"] = dist.prediction_interval(share)
+        return frame_of(columns, dist.frames)
+
+    def plot(self, *, level: float | None = None) -> altair.Chart:
+        """Return an Altair chart of the states that the report shows: the last line of a cell."""
+        level = self.answer.level if level is None else level
+        title = f"{self.answer.source}, γ = {self.answer.gamma:g}"
+        return ridgelines(self.returns, self.names, title=title, subtitle=self.verdict, level=level)
+
+    def summary_frame(
+        self,
+        *,
+        level: float | None = None,
+        threshold: float | None = None,
+        library: str | None = None,
+    ) -> Any:
+        """Return a frame with the figures of the states that the report shows, and intervals."""
+        rows = self._rows(level, threshold)
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return frame_of(columns, library or self._frames)
+
+    def summary(self, *, level: float | None = None, threshold: float | None = None) -> RunSummary:
+        """Return everything there is to say in a table: ``print(run.summary())``."""
+        return summary_of_answer(self.answer, str(self.path), self._rows(level, threshold))
+
+    def __repr__(self) -> str:
+        kept = " (temporary)" if self.temporary is not None else ""
+        head = f"Run of {self.answer.source}, gamma {self.answer.gamma:g}, in {self.path}{kept}"
+        return f"{head}\n{text_table(self._rows())}\n{self.verdict}"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+    @property
+    def _frames(self) -> str | None:
+        return frames_of(self.config.source[0]) or None
+
+    def _rows(self, level: float | None = None, threshold: float | None = None) -> list[Row]:
+        answer = self.answer
+        return summary_rows(
+            answer.returns,
+            answer.state_names,
+            level=answer.level if level is None else level,
+            threshold=answer.threshold if threshold is None else threshold,
+            lost=lost_mass(answer),
+            interval=None if answer.intervals is None else answer.interval,
+        )
 
     def save(self, path: str | Path) -> Run:
         """Copy the run folder to a new one, and return the run there: temporary ones do not last.

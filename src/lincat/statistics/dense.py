@@ -125,11 +125,7 @@ class DenseSums:
             self._multiply(rows, placement, workers)
 
     def _multiply(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
-        slots, phi_slots = (
-            np.array([[stack.slots.get(g, -1) for g in b.groups] for b in placement.buckets])
-            for stack in (self.cross, self.phi_sum)
-        )
-        slots[~placement.follows] = -1
+        slots, phi_slots = self._slots(placement)
         mine, *others = _column_shares(self.d, len(workers) + 1)
         # Rows that are looked up should be in the cache, and many enough for each bucket.
         step = max(_CACHED // self.d, 64 * len(placement.buckets))
@@ -148,14 +144,20 @@ class DenseSums:
         kernels.sums.mirror(self.Sigma)
 
     def _count(self, rows: Rows, placement: Placement) -> None:
-        np.add.at(self.Sigma, (rows.phi, rows.phi), rows.weight)
-        row, group, weight = placement.expanded(rows.weight)
-        slot = _lookup(self.phi_sum.slots)[group]
-        np.add.at(self.phi_sum.values, (slot, rows.phi[row]), weight)
-        follows = placement.follows[placement.bucket][row]
-        row, group = row[follows], group[follows]
-        slot = _lookup(self.cross.slots)[group]
-        np.add.at(self.cross.values, (slot, rows.phi[row], rows.phi_next[row]), weight[follows])
+        kernels.sums.count_states(
+            *(self.cross.values, self.phi_sum.values, self.Sigma),
+            *(rows.phi, rows.phi_next, placement.bucket, *self._slots(placement)),
+            *(placement.parts(rows.weight), rows.weight),
+        )
+
+    def _slots(self, placement: Placement) -> tuple[IntArray, IntArray]:
+        """Where the groups of each bucket lie, (buckets, parts), in N (−1 for none) and in c."""
+        slots, phi_slots = (
+            _lookup(stack.slots, int(placement.groups.max()))[placement.groups]
+            for stack in (self.cross, self.phi_sum)
+        )
+        slots[~placement.follows] = -1
+        return slots, phi_slots
 
     def absorb(self, other: DenseSums) -> None:
         """Add the sums of another block, whose groups have the same numbers."""
@@ -224,8 +226,9 @@ def _column_shares(d: int, n: int) -> list[IntArray]:
     return [np.array(share) for share in itertools.pairwise(edges)]
 
 
-def _lookup(slots: dict[int, int]) -> IntArray:
-    table = np.zeros(max(slots, default=-1) + 1, dtype=np.int64)
+def _lookup(slots: dict[int, int], last: int) -> IntArray:
+    """The slots of groups 0 .. last, at least; −1 for those that have none."""
+    table = np.full(max(last, *slots, 0) + 1, -1, dtype=np.int64)
     table[list(slots)] = list(slots.values())
     return table
 

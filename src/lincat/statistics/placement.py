@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,15 +20,20 @@ class Bucket:
 
 @dataclass(frozen=True)
 class Placement:
-    """The bucket of each row, shape (n,), and how rewards are split, shape (n, 3), or None."""
+    """The bucket of each row, shape (n,), and how rewards are split, shape (n, 3), or None.
+
+    ``groups`` are those of each bucket, (buckets, 1 or 3); ``follows`` says where anything follows.
+    """
 
     bucket: IntArray
     buckets: tuple[Bucket, ...]
     split: FloatArray | None
+    groups: IntArray
+    follows: BoolArray
 
     def __getitem__(self, part: slice) -> Placement:
         split = None if self.split is None else self.split[part]
-        return Placement(self.bucket[part], self.buckets, split)
+        return replace(self, bucket=self.bucket[part], split=split)
 
     def used(self) -> list[Bucket]:
         """Return the buckets that have rows."""
@@ -46,14 +51,8 @@ class Placement:
 
     def expanded(self, weight: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return rows, their groups and their weights, with one entry for each part of a reward."""
-        groups = np.array([bucket.groups for bucket in self.buckets], dtype=np.int64)
-        row = np.repeat(np.arange(len(weight)), groups.shape[1])
-        return row, groups[self.bucket].ravel(), self.parts(weight).ravel()
-
-    @property
-    def follows(self) -> BoolArray:
-        """Whether anything follows, of each bucket."""
-        return np.array([bucket.follows for bucket in self.buckets], dtype=bool)
+        row = np.repeat(np.arange(len(weight)), self.groups.shape[1])
+        return row, self.groups[self.bucket].ravel(), self.parts(weight).ravel()
 
 
 def placed(
@@ -79,4 +78,10 @@ def placed(
         rewards = values[first : first + width].tolist()
         of = tuple(groups.number(reward, power, given) for reward in rewards)
         buckets.append(Bucket(of, follows=power != 0))
-    return Placement(number[key], tuple(buckets), split)
+    return Placement(
+        number[key],
+        tuple(buckets),
+        split,
+        groups=np.array([bucket.groups for bucket in buckets], dtype=np.int64),
+        follows=np.array([bucket.follows for bucket in buckets], dtype=bool),
+    )

@@ -19,7 +19,8 @@ from lincat._typing import BoolArray
 from lincat.data.mixed import is_missing, mixed_of
 from lincat.tables import cells
 from lincat.tables.columns import Columns, find_columns
-from lincat.tables.readers import STDIN, format_of, input_bytes, name_of, open_table, reading
+from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
+from lincat.tables.readers import format_of, input_bytes, reading
 
 _ROWS = 32768
 
@@ -68,13 +69,13 @@ class Asked:
 
 
 def read_asked(
-    path: str | Path,
+    path: str | Path | Any,
     wanted: Wanted,
     *,
     given: tuple[str, ...] | None = None,
     format: str | None = None,
 ) -> Asked:
-    r"""Return all rows of a table, or of a .json file with a list of observations or objects.
+    r"""Return all rows of a table, of a frame, or of a .json file with a list of observations.
 
     Columns are found by the names that the model knows, wherever they stand, or are ``given``, in
     the model's order.
@@ -89,12 +90,13 @@ def read_asked(
     >>> asked.observations[0], asked.columns["who"], asked.reasons
     (array([1., 2.]), ['ann', 'bob'], ['', "y: expected a finite number, got '?'"])
     """
-    path = str(path)
-    if format == "json" or (format is None and path.lower().endswith(".json")):
-        return asked_of(_json_values(path), wanted, given=given, where=path)
-    name = name_of(path)
-    kind = format_of(path, format)
-    table = open_table(path, kind, stop=True)
+    if is_frame(path):
+        place: Place = FramePlace.of(path)
+    elif format == "json" or (format is None and str(path).lower().endswith(".json")):
+        return asked_of(_json_values(str(path)), wanted, given=given, where=str(path))
+    else:
+        place = FilePlace(str(path), format_of(str(path), format))
+    name, kind, table = place.name, place.format, place.open(stop=True)
     used = find_observed(table.names, wanted, given, name)
     parts = []
     for chunk in table.chunks(table.names, _ROWS):
@@ -102,7 +104,7 @@ def read_asked(
             observations, reasons = _observations(chunk.columns, chunk.n_rows, used, wanted)
             columns = {x: _values(chunk.columns[x]) for x in table.names}
             parts.append(Asked(columns, observations, reasons, typed=kind != "csv"))
-    if path != STDIN:
+    if not place.once:
         table.close()
     if not parts:
         raise fail(name, "observations", "none")
