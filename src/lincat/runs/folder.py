@@ -72,6 +72,8 @@ class RunFolder:
         self.features_file = path / "features.safetensors"
         self.potential_file = path / "potential.safetensors"
         self.potential_features_file = path / "potential_features.safetensors"
+        self.scale_file = path / "scale.safetensors"
+        self.scale_features_file = path / "scale_features.safetensors"
         self.result_file = path / "result.json"
         self.report_file = path / "report.html"
         self._checkpoints = path / "checkpoints"
