@@ -6,7 +6,7 @@ are not overridden.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -17,9 +17,10 @@ from lincat._arguments import fail
 from lincat._parameters import Parametrised
 from lincat._tensors import write_packed
 from lincat._typing import BoolArray, FeatureMatrix
+from lincat.features._manners import Manners
 
 
-class Features(Parametrised, ABC):
+class Features(Parametrised, Manners):
     """Base of all features.
 
     Hyper-parameters are stored as given and checked by :meth:`fit`, which learns from a warm-up
@@ -39,7 +40,6 @@ class Features(Parametrised, ABC):
     """
 
     kind: ClassVar[str]
-    table: ClassVar[bool] = False
     all_used: ClassVar[bool] = True
     n_features_: int
 
@@ -81,14 +81,17 @@ class Features(Parametrised, ABC):
 
     # ------------------------------------------------------------------------------------- use
 
-    def fit(self, observations: Any) -> Self:
+    def fit(self, observations: Any, y: Any = None) -> Self:
         """Learn from a warm-up sample what depends on the data; forget what was learned before.
 
         Parameters
         ----------
-        observations : array
+        observations : array or frame
             Points of shape (n, m) or (n,), or n ids.
+        y : object
+            Not looked at: pipelines pass it.
         """
+        self._remember(observations)
         self._fit(observations)
         return self
 
@@ -98,10 +101,12 @@ class Features(Parametrised, ABC):
         Returns
         -------
         array of shape (n, d), scipy.sparse.csr_array of that shape, or integers of shape (n,)
-            What :class:`lincat.Transitions` takes. Integers are row numbers of a table.
+            What :class:`lincat.Transitions` takes. Integers are row numbers of a table. Frames, if
+            :meth:`set_output` says so.
         """
         self._check_fitted()
-        return self._transform(observations, True)
+        self._recognise(observations)
+        return self._framed(self._transform(observations, True), observations)
 
     def lookup(self, observations: Any) -> FeatureMatrix:
         """Return the features as :meth:`transform` does, for predictions.

@@ -31,6 +31,7 @@ class Identity(Features):
     """
 
     kind = "identity"
+    takes_sparse = True
 
     def __init__(self) -> None:
         pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import shown
@@ -24,13 +25,19 @@ def as_points(observations: Any, width: int | None = None) -> FloatArray:
             f"columns {', '.join(observations.dtype.names)}, with texts or missing numbers",
             'take features "mixed" or "tabular", or leave rows with missing numbers out',
         )
+    if scipy.sparse.issparse(observations):
+        raise fail("observations", "an array", "a sparse matrix", "toarray() makes one of it")
     try:
         array = np.asarray(observations)
+        if array.dtype.kind == "c":
+            raise fail("observations", "real numbers", "Complex data not supported")
         if array.dtype.kind in "OUSMmcV":  # strings and the like: numbers only if all of them are
             array = np.asarray(observations, dtype=np.float64)
         array = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
         if not array.flags.writeable:  # for which Numba would compile every kernel once more
             array = array.copy()
+    except InvalidInputError:
+        raise
     except (TypeError, ValueError):
         raise fail(
             "observations",
@@ -41,9 +48,14 @@ def as_points(observations: Any, width: int | None = None) -> FloatArray:
     if array.ndim == 1 and width in (None, 1):
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0 or width not in (None, array.shape[1]):
-        remedy = "put a single observation into a list" if array.ndim == 1 else ""
+        remedy = (
+            "put a single observation into a list (Reshape your data)" if array.ndim == 1 else ""
+        )
         expected = f"an array of shape (n, {'m' if width is None else width})"
-        raise fail("observations", expected, f"shape {array.shape}", remedy)
+        got = f"shape {array.shape}"
+        if array.ndim == 2 and array.shape[1] == 0:
+            got = f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
+        raise fail("observations", expected, got, remedy)
     return array
 
 
@@ -63,7 +75,8 @@ def bad_row(points: FloatArray, row: int) -> InvalidInputError:
     bad = ~np.isfinite(points[row])
     if bad.any():
         column = int(np.argmax(bad))
-        return fail("observations", "finite numbers", f"{points[row, column]} at {(row, column)}")
+        got = f"{points[row, column]} at {(row, column)}"
+        return fail("observations", "finite numbers", got, "NaN and inf say nothing of a state")
     column = int(np.argmax(np.abs(points[row])))
     value = f"{points[row, column]:g} at {(row, column)}"
     return fail("observations", "numbers of the warm-up sample's order of size", value)

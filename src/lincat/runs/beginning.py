@@ -43,15 +43,13 @@ def begin_model(
     if _from_sums(config):
         plan = _plan(sample, config, opened)
         if config.learner == "lstd" or _sums_fit(plan.features):
-            learner = CategoricalLSTD(
+            sort = CategoricalLSTD(
                 gamma=opened.gamma,
                 grid=_given_grid(config) or "auto",
                 intervals=config.intervals or "auto",
-                ridge=plan.ridge,
-                n_features=plan.features.n_features_,
             )
             said = [plan.reason, "Learner: the batch solution (CategoricalLSTD), from sums."]
-            return Model(plan.features, learner, plan.potential), plan.n_step, said
+            return plan.model(sort), plan.n_step, said
         known = f"{plan.features.n_known_:,}"
         said = [f"Learner: Linear-CTD, step by step, as sums of {known} features are too many."]
         features = plan.features if plan.potential is None else _features(sample, config, opened)[0]
@@ -84,7 +82,7 @@ def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
     if not by_rule:
         features, said = _features(sample, config, opened)
         reason = " ".join([*said, features.describe()])
-        plan = Plan(features, None, config.n_step or 1, 0.0, reason)
+        plan = Plan(features, None, None, config.n_step or 1, 0.0, reason)
     else:
         plan = choose_plan(sample, opened.gamma, opened.source.space, rows=opened.rows)
         if config.n_step is not None:
