@@ -178,11 +178,12 @@ def check_levels(value: ArrayLike, argument: str, *, zero: bool) -> FloatArray:
     return array
 
 
-def check_discounts(value: ArrayLike, argument: str, n: int) -> FloatArray:
-    """Return n discounts in [0, 1]; a single number serves for all."""
+def check_discounts(value: ArrayLike, argument: str, n: int, *, highest: float = 1.0) -> FloatArray:
+    """Return n discounts; a single number serves for all."""
     array = np.broadcast_to(check_array(value, argument), (n,)) if np.ndim(value) == 0 else value
     array = check_array(array, argument, shape=(n,))
-    return check_each(array, (array >= 0.0) & (array <= 1.0), argument, "discounts in [0, 1]")
+    what = f"discounts in [0, {highest:g}]" if np.isfinite(highest) else "discounts of at least 0"
+    return check_each(array, (array >= 0.0) & (array <= highest), argument, what)
 
 
 def check_features(Phi: Any, argument: str, *, rows: int) -> FeatureMatrix:

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 import scoringrules
@@ -313,6 +315,58 @@ def test_states_far_apart_get_a_coarser_grid():
     moved = distribution.shifted([0.0, 1e6])
     assert moved.grid.intervals == 20_000
     np.testing.assert_allclose(moved.mean(), [0.5, 1e6 + 0.5])
+
+
+def spread_cdf(pmf, grid, factor, amount, x):
+    """P(factor X + amount + U <= x), U uniform over a cell of factor times the spacing."""
+    size = factor * grid.spacing
+    begin = factor * grid.atoms + amount - 0.5 * size
+    return float(pmf @ np.clip((x - begin) / size, 0.0, 1.0))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 12), st.floats(0.1, 20.0))
+def test_rescaled_distributions_against_spreading_each_atom(seed, K, scale):
+    """Means exactly, variances by a cell's twelfth and at most spacing²/4, signed as they are."""
+    rng = np.random.default_rng(seed)
+    grid = lincat.Grid(-1.0, float(rng.uniform(0.5, 5.0)), K)
+    pmf = rng.normal(size=(3, K + 1))
+    pmf += (1.0 - pmf.sum(axis=1, keepdims=True)) / (K + 1)
+    distribution = lincat.ReturnDistribution.from_pmf(pmf, grid)
+    factor, amount = rng.uniform(0.2, 1.0, 3) * scale, scale * rng.normal(size=3)
+    made = distribution.rescaled(factor, amount)
+    size = np.abs(pmf).sum(axis=1)
+    np.testing.assert_allclose(
+        made.mean(), factor * distribution.mean() + amount, atol=1e-9 * scale * size.max()
+    )
+    added = made.variance() - factor**2 * distribution.variance()
+    cell = (factor * grid.spacing) ** 2
+    assert (added - cell / 12.0 >= -1e-8 * scale**2 * size).all()
+    assert (added - cell / 12.0 <= made.grid.spacing**2 / 4.0 * size + 1e-8 * scale**2).all()
+    # The projection's CDF values are averages over the cells of the grid.
+    for i, k in itertools.product(range(3), rng.integers(0, made.grid.intervals, 4)):
+        x = made.grid.atoms[k] + made.grid.spacing * (np.arange(400) + 0.5) / 400
+        wanted = np.mean([spread_cdf(pmf[i], grid, factor[i], amount[i], y) for y in x])
+        assert made.cdf_values[i, k] == pytest.approx(wanted, abs=0.01 * size[i])
+
+
+def test_rescaled_errors_follow():
+    """What is known of the error is of the same figures: intervals are rescaled like these."""
+    drawn = lincat.catalog.paper().process.sample(4000, seed=0)
+    t = lincat.Transitions(drawn.state, drawn.reward, drawn.next_state)
+    model = lincat.CategoricalLSTD(gamma=0.75, n_features=3).fit(t)
+    found = model.predict([0, 1, 2], confidence=0.95)
+    low, high = found.interval("mean")
+    factor, amount = np.array([0.5, 2.0, 3.0]), np.array([1.0, 0.0, -2.0])
+    made = found.rescaled(factor, amount).interval("mean")
+    np.testing.assert_allclose(made, (factor * low + amount, factor * high + amount), rtol=1e-8)
+
+
+def test_rescaling_wants_positive_factors():
+    coin = lincat.ReturnDistribution([[0.5]], lincat.Grid(0.0, 1.0, 1))
+    with pytest.raises(lincat.InvalidInputError, match="factor: expected numbers above 0, got 0"):
+        coin.rescaled([0.0], [1.0])
+    assert len(coin[:0].rescaled([], [])) == 0
 
 
 def test_shifting_nothing_gives_nothing():

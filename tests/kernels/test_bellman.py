@@ -35,13 +35,15 @@ def test_shifts_beyond_the_grid_are_cut_off():
     reward = np.array([-1e300, 1e300, 100.0, -100.0])
     reward_shifts(out, reward, np.full(4, 0.5), 0.0, 1.0, 8)
     np.testing.assert_array_equal(out, [-9.0, 9.0, 9.0, -9.0])
+    reward_shifts(out, reward, np.full(4, 1.5), 0.0, 1.0, 8)
+    np.testing.assert_array_equal(out, [-13.0, 9.0, 9.0, -13.0])
 
 
 def test_rows_equal_naive_in_grid_units():
     rng, K = np.random.default_rng(1), 9
     cdf = rng.normal(size=(50, K))
-    delta = rng.choice([0.0, 0.3, 0.9, 1.0], size=50)
-    rho = rng.uniform(-K - 1, K + 1, size=50)
+    delta = rng.choice([0.0, 0.3, 0.9, 1.0, 1.7, 3.2], size=50)
+    rho = rng.uniform(-2 * K - 1, K + 1, size=50)
     out = np.full((50, K), np.nan)
     target_rows(out, cdf, rho, delta)
     for i in range(50):

@@ -293,6 +293,28 @@ def test_distributions_do_not_depend_on_the_potential_beyond_the_grids_error(see
     assert moved.max() <= grid.spacing * (1.0 + 1.0 / 0.4)
 
 
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 10**6))
+def test_distributions_do_not_depend_on_the_scale_beyond_the_grids_error(seed):
+    """A table is exact for any V and σ > 0, so only projections are left."""
+    rng = np.random.default_rng(seed)
+    V, unit = rng.normal(size=5), np.array([0.5, 1.0, 2.0, 1.5, 0.7])[rng.permutation(5)]
+    problem = lincat.catalog.random_process(5, branching=2, gamma=0.6, seed=4)
+    grid, t = lincat.Grid(-30.0, 30.0, 1500), process_transitions(problem.process)
+    about = t.centred(V[t.phi], V[t.phi_next], 0.6)
+    ahead = 0.6 * unit[t.phi_next] / unit[t.phi]
+    model = lincat.CategoricalLSTD(gamma=0.6, grid=grid, n_features=5)
+    model.fit(about.in_units(unit[t.phi], ahead))
+    found = model.predict(np.arange(5)).rescaled(unit, V)
+    truth = lincat.true_returns(problem.process, 0.6, lincat.Grid(0.0, 2.5, 5000))
+    np.testing.assert_allclose(found.mean(), truth.mean(), atol=1e-8)
+    # A step adds at most a cell's quarter, in units of its state.
+    more = found.variance() - truth.variance()
+    assert (more >= -1e-6).all()
+    largest = (unit.max() * grid.spacing) ** 2
+    assert (more <= largest * (0.25 / (1.0 - 0.36) + 0.25 + 1.0 / 12.0)).all()
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 30), st.floats(0.0, 1.0), st.booleans())
 def test_the_return_is_the_value_and_the_discounted_td_errors(seed, n, gamma, given_discounts):

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
+from lincat.core.bellman import reward_shifts
 from lincat.solvers.equation import BatchEquation, bellman_stack
 from lincat.solvers.whitening import whiten
 from tests import naive
@@ -20,6 +21,18 @@ def test_the_stack_holds_the_bellman_matrices(grid, outcomes):
     for g, (r, delta) in enumerate(outcomes):
         np.testing.assert_array_equal(
             stack[g * K : (g + 1) * K].toarray(), lincat.bellman_matrix(grid, r, delta)
+        )
+
+
+@given(grids(9), finite_floats(-50, 50), st.sampled_from([1.2, 2.0, 3.7]))
+def test_discounts_above_one_reach_over_more_cells(grid, r, delta):
+    K = grid.intervals
+    stack = bellman_stack(np.array([r, 0.0]), np.array([delta, 0.5]), grid)[:K].toarray()
+    rho = float(reward_shifts(np.array([r]), np.array([delta]), grid)[0])
+    moved = naive.projection_matrix(rho, delta, K)
+    for k in range(K):  # a CDF value moves mass from atom k + 1 to atom k
+        np.testing.assert_allclose(
+            stack[:, k], np.cumsum(moved[k] - moved[k + 1])[:-1], rtol=0, atol=1e-9
         )
 
 

@@ -35,7 +35,7 @@ def bellman_target(
         fine.
     reward : array of shape (n,), or a number
     discount : array of shape (n,), or a number
-        In [0, 1]: gamma; 0 where the episode terminated; gamma**n for n steps.
+        At least 0: gamma; 0 where the episode terminated; gamma**n for n steps.
     grid : Grid
 
     Returns
@@ -142,5 +142,5 @@ def _check_rows(
         rewards = np.full(n, rewards)
     elif rewards.shape != (n,):
         raise fail("reward", f"one reward for each of {n} rows", f"shape {rewards.shape}")
-    discounts = check_discounts(discount, "discount", n)
+    discounts = check_discounts(discount, "discount", n, highest=np.inf)
     return cdf, reward_shifts(rewards, discounts, grid), discounts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,16 +9,20 @@ from typing import Any
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from lincat._arguments import check_array, check_integer, check_levels, check_number, fail
+from lincat._arguments import (
+    check_array,
+    check_each,
+    check_integer,
+    check_levels,
+    check_number,
+    fail,
+)
 from lincat._typing import ArrayLike, FloatArray
-from lincat.core import risk, uncertainty
+from lincat.core import affine, risk, uncertainty
 from lincat.core.grid import Grid
-from lincat.core.projection import project
 from lincat.core.representation import cdf_from_pmf, pmf_from_cdf
 from lincat.core.showing import Showing
 from lincat.core.uncertainty import Interval, Uncertainty
-
-_MOST_INTERVALS = 20_000  # of a grid that holds several shifted distributions
 
 
 class ReturnDistribution(Showing):
@@ -299,11 +302,10 @@ class ReturnDistribution(Showing):
         >>> signed.proper().cdf_values
         array([[0. , 0.5, 0.5, 1. ]])
         """
-        values = self._cdf.copy()
-        for i in np.flatnonzero((np.diff(values, axis=1) < 0.0).any(axis=1)):
-            values[i] = isotonic_regression(values[i]).x
-        # The nearest increasing sequence within [0, 1] is the nearest increasing one, clipped.
-        proper = ReturnDistribution(np.clip(values, 0.0, 1.0), self._grid, self._uncertainty)
+        known = self._uncertainty
+        if known is not None and known.centre is not None:
+            known = replace(known, centre=_nearest_proper(known.centre))
+        proper = ReturnDistribution(_nearest_proper(self._cdf), self._grid, known)
         return self._alike(proper, self.names)
 
     def shifted(self, amount: ArrayLike) -> ReturnDistribution:
@@ -322,40 +324,44 @@ class ReturnDistribution(Showing):
         (Grid(low=0.0, high=4.0, intervals=4), array([0.5, 3. ]))
         """
         values = check_array(amount, "amount", shape=(len(self),))
-        low, spacing = self._grid.low, self._grid.spacing
-        first = math.floor(values.min(initial=np.inf) / spacing) if len(self) else 0
-        last = math.ceil(values.max(initial=-np.inf) / spacing) if len(self) else 0
-        intervals = self._grid.intervals + last - first
-        if intervals > _MOST_INTERVALS:
-            high = self._grid.high + last * spacing
-            grid = Grid(low + first * spacing, high, _MOST_INTERVALS)
-            atoms = self._grid.atoms + values[:, None]
-            return self._with_masses(lambda masses: project(atoms, masses, grid), grid)
-        grid = Grid(low + first * spacing, low + first * spacing + intervals * spacing, intervals)
-        position = values / spacing - first
-        begin = np.minimum(np.floor(position).astype(np.int64), max(last - first - 1, 0))
-        above = (position - begin)[:, None]
+        return self if len(self) == 0 else self._with_masses(*affine.shifting(self._grid, values))
 
-        def moved(masses: FloatArray) -> FloatArray:
-            out = np.zeros((len(self), intervals + 1))
-            for row, at, mass, share in zip(out, begin, masses, above, strict=True):
-                row[at : at + len(mass)] = (1.0 - share) * mass
-                if share > 0.0:
-                    row[at + 1 : at + 1 + len(mass)] += share * mass
-            return out
+    def rescaled(self, factor: ArrayLike, amount: ArrayLike) -> ReturnDistribution:
+        """Return the distributions of factor G + amount, one of each for each state.
 
-        return self._with_masses(moved, grid)
+        They share a grid that holds all states, with the spacing of a state that nine in ten are
+        no narrower than; where that would take more than 20,000 intervals it is coarser. The mass
+        of an atom is spread over its cell, so that wide states have no gaps on a grid for narrow
+        ones. Means are exact; the cell adds a twelfth of its square to the variance, and the new
+        spacing at most a quarter of its own.
 
-    def _with_masses(
-        self, change: Callable[[FloatArray], FloatArray], grid: Grid
-    ) -> ReturnDistribution:
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lincat import Grid, ReturnDistribution
+        >>> coin = ReturnDistribution(np.full((2, 200), 0.5), Grid(-1.0, 1.0, intervals=200))
+        >>> made = coin.rescaled([1.0, 3.0], [0.0, 5.0])
+        >>> made.mean().round(9) + 0.0, made.std().round(3)
+        (array([0., 5.]), array([1., 3.]))
+        """
+        factors = check_array(factor, "factor", shape=(len(self),))
+        factors = check_each(factors, factors > 0.0, "factor", "numbers above 0")
+        values = check_array(amount, "amount", shape=(len(self),))
+        if len(self) == 0:
+            return self
+        return self._with_masses(*affine.rescaling(self._grid, factors, values))
+
+    def _with_masses(self, grid: Grid, change: affine.MassMap) -> ReturnDistribution:
         """Apply a linear map of masses, (n, K + 1), also to the directions of the uncertainty."""
         known = self._uncertainty
         if known is not None:
             masses = np.diff(known.directions, axis=-1, prepend=0.0, append=0.0)
             changed = [np.cumsum(change(one), axis=1)[:, :-1] for one in masses]
             directions = np.array(changed).reshape(len(masses), len(self), grid.intervals)
-            known = replace(known, directions=directions)
+            centre = known.centre
+            if centre is not None:
+                centre = cdf_from_pmf(change(pmf_from_cdf(centre)))
+            known = replace(known, directions=directions, centre=centre)
         moved = ReturnDistribution(cdf_from_pmf(change(self.pmf)), grid, known)
         return self._alike(moved, self.names)
 
@@ -367,3 +373,12 @@ class ReturnDistribution(Showing):
             raise fail("argument", "a number or a list of numbers", f"shape {argument.shape}")
         table = measure(self._cdf, self._grid, np.atleast_1d(argument), **options)
         return table[:, 0] if argument.ndim == 0 else table
+
+
+def _nearest_proper(cdf: FloatArray) -> FloatArray:
+    """The L2-nearest rows that increase within [0, 1]."""
+    values = cdf.copy()
+    for i in np.flatnonzero((np.diff(values, axis=1) < 0.0).any(axis=1)):
+        values[i] = isotonic_regression(values[i]).x
+    # The nearest increasing sequence within [0, 1] is the nearest increasing one, clipped.
+    return np.clip(values, 0.0, 1.0)

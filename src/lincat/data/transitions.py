@@ -150,6 +150,38 @@ class Transitions:
         other.reward = self.reward + self.discounts(gamma) * there - here
         return other
 
+    def in_units(self, scale: ArrayLike, discount: ArrayLike) -> Transitions:
+        """Return the same transitions with rewards in units that depend on the state.
+
+        For *any* function σ > 0, G/σ(s) = r/σ(s) + (discount σ(s')/σ(s)) G'/σ(s'): a return
+        whose rewards are r/σ(s) and whose discounts, also above 1, are ``discount``. A learner of
+        these learns the distributions of G/σ(s), which are much alike where returns from some
+        states are far more certain than from others;
+        :meth:`lincat.ReturnDistribution.rescaled` multiplies by σ(s).
+
+        Parameters
+        ----------
+        scale : array of shape (n,)
+            σ of the states left, above 0.
+        discount : array of shape (n,)
+            discount σ(s')/σ(s), at least 0, or values near it that are shared by many transitions.
+
+        Examples
+        --------
+        >>> from lincat import Transitions
+        >>> t = Transitions([0, 1], [1.0, 3.0], [1, 0], discount=[0.8, 0.8])
+        >>> in_units = t.in_units([2.0, 4.0], discount=[1.6, 0.4])
+        >>> in_units.reward, in_units.discount
+        (array([0.5 , 0.75]), array([1.6, 0.4]))
+        """
+        n = len(self)
+        unit = check_array(scale, "scale", shape=(n,))
+        unit = check_each(unit, unit > 0.0, "scale", "numbers above 0")
+        other = self[:]
+        other.reward = self.reward / unit
+        other.discount = check_discounts(discount, "discount", n, highest=np.inf)
+        return other
+
     def squared_norms(self) -> FloatArray:
         """Return ‖phi‖² of each transition, shape (n,)."""
         if self.kind == "states":

@@ -8,9 +8,10 @@ its right. Its Cramér projection has at atom k the CDF value *average of the pu
 
     target_k = sum_m overlap([rho + delta m, rho + delta (m + 1)], [k, k + 1]) F'_m
 
-As delta <= 1, a source cell meets at most two output cells: the two non-zeros per column of B(r)
-(Lemma spectra_CGC_). Overlaps, not differences of prefix sums: those would lose a digit. A row
-costs O(K), and nothing here divides by delta. blocks.py has the vector form.
+With delta <= 1, a source cell meets at most two output cells: the two non-zeros per column of B(r)
+(Lemma spectra_CGC_); returns in units that differ from state to state have larger ones. Overlaps,
+not differences of prefix sums: those would lose a digit. A row costs O(K), and nothing here divides
+by delta. blocks.py has the vector form, for delta <= 1.
 """
 
 import numpy as np
@@ -28,7 +29,7 @@ TOLERANCE = 1e-9
 
 @njit(**CALLED)
 def add_target(out, row, source, start, rho, delta, total, weight, K):
-    """out[row, :K] += weight * target, the target of one transition, for any delta in [0, 1].
+    """out[row, :K] += weight * target, the target of one transition, for any delta >= 0.
 
     source[start : start + K] holds F'. ``total`` is the mass of the next distribution: 1 gives the
     affine map (the Bellman target), 0 its linear part, multiplication by B(r).
@@ -43,12 +44,11 @@ def add_target(out, row, source, start, rho, delta, total, weight, K):
                     return
                 k = int(begin)
                 value = weight * source[start + m]
-                if right <= k + 1:
-                    out[row, k] += value * (right - begin)
-                else:
+                while right > k + 1 and k + 1 < K:
                     out[row, k] += value * (k + 1 - begin)
-                    if k + 1 < K:
-                        out[row, k + 1] += value * (right - (k + 1))
+                    begin = k + 1.0
+                    k += 1
+                out[row, k] += value * (min(right, k + 1.0) - begin)
             left = right
     if total != 0.0 and left < K:
         begin = max(left, 0.0)
@@ -140,7 +140,8 @@ def reward_shift(reward, discount, low, spacing, K):
 
     Far from the origin (|low| much larger than the spacing) the subtraction cancels, so it is
     done with the rounding errors carried along. Beyond [-K - 1, K + 1] nothing of the distribution
-    is left on the grid, and the shift is cut off there.
+    is left on the grid (with a discount above 1, as much further down), and the shift is cut off
+    there.
     """
     remaining = 1.0 - discount
     remaining_error = (1.0 - remaining) - discount
@@ -149,7 +150,7 @@ def reward_shift(reward, discount, low, spacing, K):
     virtual = difference - reward
     difference_error = (reward - (difference - virtual)) - (product + virtual)
     error = difference_error - _product_error(remaining, low, product) - remaining_error * low
-    return min(max((difference + error) / spacing, -K - 1.0), K + 1.0)
+    return min(max((difference + error) / spacing, -K * max(discount, 1.0) - 1.0), K + 1.0)
 
 
 @njit(cache=True, nogil=True)

@@ -252,6 +252,9 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             top = max(int(transitions.phi.max()), int(transitions.phi_next.max()))
             if top >= rows:
                 raise fail("phi", f"states below n_features = {rows}", top)
+        if transitions.discount is not None and (transitions.discount > 1.0).any():
+            got, remedy = f"{transitions.discount.max():g}", "use a batch learner"
+            raise fail("discount", "discounts in [0, 1] for steps to be stable", got, remedy)
         if not hasattr(self, "_kind_"):  # read from a file, and not laid out yet
             theta, sums = self._theta_and_sums()
             self._lay_out(rows, theta.dtype, transitions.kind)

@@ -20,11 +20,13 @@ from lincat.runs.model import Model
 from lincat.runs.plan import PILOT, Plan, choose_plan
 from lincat.runs.sources import Opened
 from lincat.runs.warm_start import warm_start
+from lincat.statistics.block_statistics import Statistics
 
 _WARM_UP = 10_000  # where learning goes step by step
 _INTERVALS = 50  # likewise
 _MOST_DENSE = 1024  # features whose sums are taken without being asked for
 _MOST_ROWS = 5000  # of a table, likewise
+_BESIDE = 2**28  # bytes of sums beside what goes step by step: every checkpoint writes them
 
 
 def pilot_rows(config: EvaluationConfig) -> int:
@@ -41,15 +43,13 @@ def begin_model(
     if _from_sums(config):
         plan = _plan(sample, config, opened)
         if config.learner == "lstd" or _sums_fit(plan.features):
-            learner = CategoricalLSTD(
+            sort = CategoricalLSTD(
                 gamma=opened.gamma,
                 grid=_given_grid(config) or "auto",
                 intervals=config.intervals or "auto",
-                ridge=plan.ridge,
-                n_features=plan.features.n_features_,
             )
             said = [plan.reason, "Learner: the batch solution (CategoricalLSTD), from sums."]
-            return Model(plan.features, learner, plan.potential), plan.n_step, said
+            return plan.model(sort), plan.n_step, said
         known = f"{plan.features.n_known_:,}"
         said = [f"Learner: Linear-CTD, step by step, as sums of {known} features are too many."]
         features = plan.features if plan.potential is None else _features(sample, config, opened)[0]
@@ -69,12 +69,20 @@ def _sums_fit(features: Features) -> bool:
     return features.n_known_ <= (_MOST_ROWS if features.table else _MOST_DENSE)
 
 
+def _sums_beside(features: Features, intervals: int) -> bool:
+    """Whether sums cost no more than the steps beside which they are kept, for intervals."""
+    if features.table:
+        return features.n_known_ <= _MOST_ROWS
+    small = Statistics.nbytes_for(features.n_features_) <= _BESIDE
+    return small and features.n_features_ <= intervals
+
+
 def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
     by_rule = config.features == "auto" and opened.problem is None and opened.features is None
     if not by_rule:
         features, said = _features(sample, config, opened)
         reason = " ".join([*said, features.describe()])
-        plan = Plan(features, None, config.n_step or 1, 0.0, reason)
+        plan = Plan(features, None, None, config.n_step or 1, 0.0, reason)
     else:
         plan = choose_plan(sample, opened.gamma, opened.source.space, rows=opened.rows)
         if config.n_step is not None:
@@ -130,6 +138,7 @@ def _stepwise(
         intervals=intervals,
         n_features=features.n_features_,
         dtype=config.dtype,
+        statistics=made.settles_at_solution and _sums_beside(features, intervals),
     )
     if start is None:
         return learner, []

@@ -23,6 +23,7 @@ from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load
 from lincat.learners.files import save_bytes as learner_bytes
 from lincat.runs.potential import Potential
+from lincat.runs.scale import Scale
 from lincat.runs.shown import ShownStates
 
 #: What learns distributions: step by step, or from sums.
@@ -30,6 +31,8 @@ DistributionLearner: TypeAlias = CategoricalLearner | CategoricalLSTD
 
 _POTENTIAL = "potential.safetensors"
 _POTENTIAL_FEATURES = "potential_features.safetensors"
+_SCALE = "scale.safetensors"
+_SCALE_FEATURES = "scale_features.safetensors"
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,14 @@ class Model:
     potential : Potential or None
         What returns are learned about: the learner then sees TD errors as rewards, and predictions
         add the potential back.
+    scale : Scale or None
+        In whose units they are then learned.
     """
 
     features: Features
     learner: DistributionLearner
     potential: Potential | None = None
+    scale: Scale | None = None
     # One thread makes features, the other asks for predictions, and a table may grow meanwhile.
     _alone: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -59,7 +65,10 @@ class Model:
         if (folder / _POTENTIAL).exists():
             about = load_features(folder / _POTENTIAL_FEATURES)
             potential = Potential.read(folder / _POTENTIAL, about)
-        return cls(features, load(folder / "model.safetensors"), potential)
+        scale = None
+        if (folder / _SCALE).exists():
+            scale = Scale.read(folder / _SCALE, load_features(folder / _SCALE_FEATURES))
+        return cls(features, load(folder / "model.safetensors"), potential, scale)
 
     def files(self) -> dict[str, bytes]:
         """Return what :meth:`read` reads, as the content of files by their names."""
@@ -70,6 +79,9 @@ class Model:
         if self.potential is not None:
             files[_POTENTIAL] = self.potential.save_bytes()
             files[_POTENTIAL_FEATURES] = features_bytes(self.potential.features)
+        if self.scale is not None:
+            files[_SCALE] = self.scale.save_bytes()
+            files[_SCALE_FEATURES] = features_bytes(self.scale.second.features)
         return files
 
     @property
@@ -86,27 +98,40 @@ class Model:
         if self.potential is None:
             return transitions
         value, value_next = self.potential.both_values(steps)
-        return transitions.centred(value, value_next, self.learner.gamma)
+        centred = transitions.centred(value, value_next, self.learner.gamma)
+        if self.scale is None:
+            return centred
+        return self.scale.in_units(centred, steps, self.learner.gamma)
 
     def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distribution of the return from each observation.
 
-        With ``confidence`` they carry their sampling error, which only the batch solution knows.
+        With ``confidence`` they carry their sampling error, which sums tell. What was learned step
+        by step has its own figures, and intervals that reach to where the sums beside it lead.
         """
         with self._alone:
             phi = self.features.lookup(observations)
+        learner = self.learner
         distribution: ReturnDistribution
         if confidence is None:
-            distribution = self.learner.predict(phi)
-        elif isinstance(self.learner, CategoricalLSTD):
-            distribution = self.learner.predict(phi, confidence=confidence)
-        else:
+            distribution = learner.predict(phi)
+        elif learner.statistics_ is None:
             remedy = 'evaluate with learner="lstd"'
-            got = f"a model of {type(self.learner).__name__}"
+            got = f"a model of {type(learner).__name__}"
             raise fail("confidence", "a model that was solved from sums", got, remedy)
+        else:
+            distribution = learner.predict(phi, confidence=confidence)
+            known = distribution.uncertainty
+            if isinstance(learner, CategoricalLearner) and known is not None:
+                known = replace(known, centre=distribution.cdf_values)
+                shown = learner.predict(phi)
+                distribution = ReturnDistribution(shown.cdf_values, shown.grid, known)
         if self.potential is None:
             return distribution
-        return distribution.shifted(self.potential.values(observations))
+        value = self.potential.values(observations)
+        if self.scale is None:
+            return distribution.shifted(value)
+        return distribution.rescaled(self.scale.values(observations), value)
 
     def mean_features(self, shown: ShownStates) -> FeatureMatrix:
         """Return features of the shown states, of a group their mean: so are its distributions."""
@@ -131,7 +156,8 @@ class Model:
         if known is not None:
             directions = np.stack([averaged(one, group) for one in known.directions])
             unknown = averaged(known.unknown[:, None].astype(np.float64), group)[:, 0] > 0.0
-            known = replace(known, directions=directions, unknown=unknown)
+            centre = None if known.centre is None else averaged(known.centre, group)
+            known = replace(known, directions=directions, unknown=unknown, centre=centre)
         return ReturnDistribution(averaged(each.cdf_values, group), each.grid, known)
 
 

@@ -34,6 +34,7 @@ from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
 from lincat.runs.potential import Potential
 from lincat.runs.realised import realised_returns
+from lincat.runs.scale import REWARD_NODES, Scale
 
 #: Transitions from which a plan is made.
 PILOT = 100_000
@@ -50,6 +51,7 @@ _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.05  # weight of what is missing of a return at most
 _BETTER = 2.0  # standard errors by which another candidate must win
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
+_BLOCKS = 32  # of time, of sums in units of a scale
 
 
 class _Sizes(NamedTuple):
@@ -57,15 +59,16 @@ class _Sizes(NamedTuple):
 
     rows: float
     potential: int
-    rest: int  # what is learned about the potential
+    scale: int
+    rest: int  # what is learned about the potential, in units of the scale
     rich: int  # a potential for returns that vary sharply
     plain: int  # without a potential
 
 
 _SIZES = (
-    _Sizes(5_000, 64, 16, 128, 64),
-    _Sizes(50_000, 100, 32, 500, 250),
-    _Sizes(math.inf, 250, 64, 600, 250),
+    _Sizes(5_000, 64, 32, 16, 128, 64),
+    _Sizes(50_000, 100, 64, 32, 500, 250),
+    _Sizes(math.inf, 250, 100, 48, 600, 500),
 )
 
 
@@ -78,6 +81,8 @@ class Plan:
     features : Features
         Fitted.
     potential : Potential or None
+    scale : Scale or None
+        Only with a potential.
     n_step : int
     ridge : float
         Of the learner.
@@ -87,15 +92,27 @@ class Plan:
 
     features: Features
     potential: Potential | None
+    scale: Scale | None
     n_step: int
     ridge: float
     reason: str
 
+    def model(self, learner: CategoricalLSTD) -> Model:
+        """Return a model that has learned nothing, with a learner of that sort."""
+        fewer = {}
+        if self.scale is not None:  # there are sums for each discount, too
+            fewer = {"nodes": REWARD_NODES, "max_blocks": min(learner.max_blocks, _BLOCKS)}
+        learner = learner.clone().set_params(
+            ridge=self.ridge, n_features=self.features.n_features_, **fewer
+        )
+        return Model(self.features, learner, self.potential, self.scale)
+
 
 class _Candidate(NamedTuple):
-    """A plan before it is fitted: bumps of the potential (0 for none) and of the features."""
+    """A plan before it is fitted: bumps of potential and scale (0 for none) and of the features."""
 
     potential: int
+    scale: int
     bumps: int
     n_step: int
 
@@ -110,14 +127,17 @@ class _Candidate(NamedTuple):
                 f"{width} smooth features of the numbers{steps}: held-out returns are met better "
                 f"than by distributions about a potential.{_said(features)}"
             )
-            return Plan(features, None, self.n_step, ridge, reason)
+            return Plan(features, None, None, self.n_step, ridge, reason)
         about = form(bumps=self.potential, seed=1).fit(pilot.observation)
         potential = Potential.fit(about, [pilot], gamma, ridge=ridge)
+        units = form(bumps=self.scale, seed=2).fit(pilot.observation)
+        scale = Scale.fit(units, pilot, potential, gamma, ridge=ridge)
         reason = (
-            "Distributions about a potential V, so that states share a narrow grid: V has "
-            f"{about.n_features_} smooth features, what is left {width}.{_said(about)}"
+            "Distributions about a potential V, in units of a scale, so that states share a narrow "
+            f"grid: V has {about.n_features_} smooth features, the scale {units.n_features_}, what "
+            f"is left {width}.{_said(about)}"
         )
-        return Plan(features, potential, self.n_step, ridge, reason)
+        return Plan(features, potential, scale, self.n_step, ridge, reason)
 
 
 def _said(features: Features) -> str:
@@ -141,16 +161,12 @@ def choose_plan(
     """
     table = _table(pilot, space)
     if table is not None:
-        return Plan(table, None, 1, 0.0, f"{table.describe()[:-1]}, nothing to approximate.")
+        return Plan(table, None, None, 1, 0.0, f"{table.describe()[:-1]}, nothing to approximate.")
     expected = max(rows or 0, len(pilot))
-    sizes = next(sizes for sizes in _SIZES if expected <= sizes.rows)
-    ridge = _PSEUDO_ROWS / expected
-    long = _long_steps(pilot, gamma)
-    best, *others = _candidates(sizes, long)
-    trial = _trial(pilot[-_TRIAL_ROWS:], gamma, [best, *others])
-    if trial is not None:
-        best = trial
-    return best.plan(pilot, gamma, ridge)
+    long, some = _long_steps(pilot, gamma), pilot[-_TRIAL_ROWS:]
+    # Tried at sizes that suit the rows of a trial.
+    best = _trial(some, gamma, _candidates(len(some), long))
+    return _candidates(expected, long)[best].plan(pilot, gamma, _PSEUDO_ROWS / expected)
 
 
 def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
@@ -183,10 +199,13 @@ def _table(pilot: Steps, space: ObservationSpace) -> Features | None:
     return None
 
 
-def _candidates(sizes: _Sizes, long: int) -> list[_Candidate]:
-    """What may be tried, the first by default."""
-    centred = [_Candidate(bumps, sizes.rest, 1) for bumps in (sizes.potential, sizes.rich)]
-    return [*centred, *(_Candidate(0, sizes.plain, n) for n in sorted({1, long}))]
+def _candidates(rows: int, long: int) -> list[_Candidate]:
+    """What may be tried with so many rows, the first by default."""
+    sizes = next(sizes for sizes in _SIZES if rows <= sizes.rows)
+    centred = [
+        _Candidate(bumps, sizes.scale, sizes.rest, 1) for bumps in (sizes.potential, sizes.rich)
+    ]
+    return [*centred, *(_Candidate(0, 0, sizes.plain, n) for n in sorted({1, long}))]
 
 
 def _long_steps(pilot: Steps, gamma: float) -> int:
@@ -201,8 +220,8 @@ def _long_steps(pilot: Steps, gamma: float) -> int:
     return max(2, round(_STEPS * horizon)) if horizon >= 10.0 else 1
 
 
-def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> _Candidate | None:
-    """Return the candidate that meets returns best which none was fitted to.
+def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> int:
+    """Return the number of the candidate that meets returns best which none was fitted to.
 
     The first one, unless another does better by more than its standard error says is chance.
     """
@@ -213,7 +232,7 @@ def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> _Candida
     returns, usable = realised_returns(held, models[0], _REST)
     rows = np.flatnonzero(usable)
     if len(rows) < _FEWEST:
-        return None
+        return 0
     rows = rows[:: -(-len(rows) // _SCORED)]
     models += [_fitted(other.plan(train, gamma, ridge), train, gamma) for other in candidates[1:]]
     found = returns[rows]
@@ -224,28 +243,21 @@ def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> _Candida
         spread.append(predicted.std())
     unit = np.maximum(np.median(spread, axis=0), _SMALLEST_SD * found.std())
     if not (unit > 0.0).all():
-        return None
+        return 0
     record = _record_of(held)[rows]
-    best, gain = candidates[0], 0.0
-    for candidate, score in zip(candidates[1:], scored[1:], strict=True):
+    best, gain = 0, 0.0
+    for i, score in enumerate(scored[1:], start=1):
         better = (scored[0] - score) / unit
         if better.mean() > max(gain, _BETTER * _clustered_error(better, record)):
-            best, gain = candidate, float(better.mean())
+            best, gain = i, float(better.mean())
     return best
 
 
 def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
-    learner = CategoricalLSTD(
-        gamma=gamma,
-        intervals=_TRIAL_INTERVALS,
-        ridge=plan.ridge,
-        n_features=plan.features.n_features_,
-        max_blocks=1,
-    )
-    model = Model(plan.features, learner, plan.potential)
+    model = plan.model(CategoricalLSTD(gamma=gamma, intervals=_TRIAL_INTERVALS, max_blocks=1))
     for part in n_step(_parts(steps), plan.n_step, gamma):
         whole = part if plan.n_step == 1 else whole_steps(part, plan.n_step, gamma)
-        learner.partial_fit(model.transitions(whole))
+        model.learner.partial_fit(model.transitions(whole))
     return model
 
 

@@ -7,6 +7,7 @@ group (Thm linear_cate_TD_equation with expectations replaced by sums).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,7 +43,8 @@ def bellman_stack(reward: FloatArray, discount: FloatArray, grid: Grid) -> scipy
     left, right = edge[:, :-1], edge[:, 1:]
     first = np.floor(np.maximum(left, 0.0))
     rows, columns, entries = [], [], []
-    for step in (0.0, 1.0):  # a source cell meets at most two output cells
+    # A source cell meets at most two output cells, or more where the discount is above 1.
+    for step in range(2 + math.ceil(max(float(discount.max(initial=0.0)) - 1.0, 0.0))):
         k = first + step
         overlap = np.minimum(right, k + 1.0) - np.maximum(left, k)
         g, m = np.nonzero((overlap > 0.0) & (k < K))

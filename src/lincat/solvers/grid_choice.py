@@ -112,7 +112,8 @@ def choose_grid(
     )
     spacing = float(np.quantile(allowed / np.sqrt(added), 0.1))
     occurring = max(int(np.count_nonzero(totals.Sigma.diagonal())), 1)
-    wanted = int(np.clip(_CHEAP // occurring, *_FEWEST))
+    kinds = len(np.unique(totals.discount(gamma)))  # each has sums of its own
+    wanted = int(np.clip(_CHEAP // (occurring * max(kinds // 2, 1)), *_FEWEST))
     if most is None:
         most = int(np.clip(_DEAR // occurring, *_MOST))
     if spacing > 0.0:

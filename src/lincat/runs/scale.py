@@ -1,0 +1,158 @@
+"""A scale: a function σ of the observations, in whose units returns about a potential are learned.
+
+For any σ > 0, Z = (G − V(s))/σ(s) is a return too: its rewards are TD errors in units of σ(s), its
+discounts gamma σ(s')/σ(s). So σ need not be right: the nearer it is to the standard deviation of
+the return, the more alike are the distributions of Z, and few features say how they differ. (About
+a potential alone, states from which much is certain borrow tails from those where nothing is.)
+
+Sums are kept for each discount, so discounts are rounded to a few nodes: up with the probability
+that keeps their expectation, which adds the square of half a gap between nodes to the variance of a
+step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from lincat._arguments import check_array
+from lincat._tensors import pack, read_packed, unpack
+from lincat._typing import FloatArray
+from lincat.data.steps import Steps
+from lincat.data.transitions import Transitions
+from lincat.features._base import Features
+from lincat.runs.potential import Potential
+
+_KEY: Final = "lincat scale"
+_LEAST: Final = 0.15  # of the scale of all observations together
+_NODES: Final = 8  # of discounts; sums are kept for each of them and each node of rewards
+_BINS: Final = 200  # of the density of discounts
+#: Nodes of rewards in such units, which are spread out and much alike.
+REWARD_NODES: Final = 24
+
+
+class Scale:
+    """σ(s) = the root of a second moment, at least ``least``.
+
+    Parameters
+    ----------
+    second : Potential
+        Of E (G − V(s))², about.
+    least : float
+    nodes : array of shape (m,)
+        The discounts of Z that sums are kept for, ascending.
+    """
+
+    def __init__(self, second: Potential, least: float, nodes: FloatArray) -> None:
+        self.second = second
+        self.least = least
+        self.nodes = nodes
+
+    @classmethod
+    def fit(
+        cls,
+        features: Features,
+        steps: Steps,
+        potential: Potential,
+        gamma: float,
+        *,
+        ridge: float,
+    ) -> Scale | None:
+        """Return the scale of the steps; None where nothing about the potential is chance.
+
+        Were the potential the mean return, TD errors would be uncorrelated, and E (G − V(s))² that
+        of a return with rewards δ² and discount gamma².
+        """
+        value, value_next = potential.both_values(steps)
+        discount = steps.discounts(gamma)
+        error = steps.reward + discount * value_next - value
+        squared = replace(steps, reward=error**2, discount=discount**2)
+        second = Potential.fit(features, [squared], gamma, ridge=ridge)
+        least = _LEAST * float(np.sqrt(np.maximum(second.values(steps.observation), 0.0).mean()))
+        if not least > 0.0:
+            return None
+        scale = cls(second, least, np.ones(1))
+        ahead = scale._discount(steps, *scale.both_values(steps), gamma)
+        ahead = ahead[ahead > 0.0]
+        if len(ahead):
+            scale.nodes = _nodes_for(ahead)
+        return scale
+
+    def values(self, observations: Any) -> FloatArray:
+        """Return σ of n observations, shape (n,)."""
+        return np.sqrt(np.maximum(self.second.values(observations), self.least**2))
+
+    def both_values(self, steps: Steps) -> tuple[FloatArray, FloatArray]:
+        """Return σ of the observations and of the next ones, shape (n,) each."""
+        return steps.both(self.values)
+
+    def in_units(self, transitions: Transitions, steps: Steps, gamma: float) -> Transitions:
+        """Return transitions of Z, from those of G − V(s)."""
+        here, there = self.both_values(steps)
+        exact = self._discount(steps, here, there, gamma)
+        return transitions.in_units(here, self._rounded(exact, transitions.reward))
+
+    @staticmethod
+    def _discount(steps: Steps, here: FloatArray, there: FloatArray, gamma: float) -> FloatArray:
+        return steps.discounts(gamma) * there / here
+
+    def _rounded(self, discount: FloatArray, reward: FloatArray) -> FloatArray:
+        """One of the two nodes about each discount; 0 stays."""
+        nodes = self.nodes
+        at = np.clip(np.searchsorted(nodes, discount), 1, max(len(nodes) - 1, 1))
+        below, above = nodes[at - 1], nodes[np.minimum(at, len(nodes) - 1)]
+        gap = np.where(above > below, above - below, 1.0)
+        rounded = np.where(_uniform(reward, discount) * gap < discount - below, above, below)
+        return np.where(discount > 0.0, rounded, 0.0)
+
+    def save_bytes(self) -> bytes:
+        """Return the content of a file; the features lie in a file of their own."""
+        arrays = {
+            "weights": self.second.weights,
+            "offset": np.array([self.second.offset]),
+            "least": np.array([self.least]),
+            "nodes": self.nodes,
+        }
+        return pack(_KEY, "Scale", {}, {}, arrays, str)
+
+    @classmethod
+    def read(cls, path: Path, features: Features) -> Scale:
+        """Read what goes with these features."""
+
+        def build(content: bytes) -> Scale:
+            _, arrays = unpack(content, _KEY, ["Scale"])
+            weights = check_array(arrays["weights"], "weights", shape=(features.n_features_,))
+            offset = float(check_array(arrays["offset"], "offset", shape=(1,))[0])
+            least = float(check_array(arrays["least"], "least", shape=(1,))[0])
+            nodes = check_array(arrays["nodes"], "nodes", shape=(None,))
+            return cls(Potential(features, weights, offset), least, nodes)
+
+        return read_packed(path, "file of a scale", build)
+
+
+def _nodes_for(discount: FloatArray) -> FloatArray:
+    """Nodes over the range of discounts, for which rounding adds little variance.
+
+    That of a row is at most a quarter of the square of its gap; the least on average come from gaps
+    like the density to the power of −1/3 (Panter and Dite, 1951).
+    """
+    count, edge = np.histogram(discount, bins=_BINS)
+    share = np.concatenate([[0.0], np.cumsum(np.cbrt(count))])
+    return np.unique(np.interp(np.linspace(0.0, share[-1], _NODES), share, edge))
+
+
+def _uniform(*columns: FloatArray) -> FloatArray:
+    """Numbers in [0, 1) that look random, and are the same for the same row wherever it is read.
+
+    (SplitMix64 of the bits: Steele, Lea and Flood, 2014.)
+    """
+    state = np.full(len(columns[0]), 0x9E3779B97F4A7C15, dtype=np.uint64)
+    for column in columns:
+        state += np.ascontiguousarray(column).view(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            state = (state ^ (state >> np.uint64(shift))) * np.uint64(factor)
+        state ^= state >> np.uint64(31)
+    return np.asarray((state >> np.uint64(11)) * 2.0**-53)
