@@ -105,11 +105,12 @@ def test_killed_for_good_and_resumed_is_the_same_to_the_bit(here, kind, options)
     assert (here / "killed" / "report.html").exists()
 
 
-def test_ctrl_c_finishes_cleanly_and_resume_completes(here):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_finishes_cleanly_and_resume_completes(here, number):
     source = write_points(here / "log.parquet", rows=6000)
     settings = [source, *OPTIONS, "--features", "scaling", "--validate", 200]
     process = begin_slowly(here / "stopped", *settings)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in err

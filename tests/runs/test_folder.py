@@ -21,7 +21,7 @@ def names(path):
 
 
 def test_a_new_folder_holds_the_settings_and_versions(folder):
-    assert names(folder.path) == ["checkpoints", "config.toml", "versions.json"]
+    assert names(folder.path) == ["checkpoints", "config.toml", "lock", "versions.json"]
     assert folder.config == CONFIG
     assert folder.versions["lincat"] == lincat.__version__
     assert {"python", "platform", "numpy", "numba", "pyarrow", "gymnasium"} <= set(folder.versions)
@@ -70,7 +70,7 @@ def test_force_clears_what_runs_write_and_nothing_else(folder):
     full(folder)
     other = EvaluationConfig(source=["uniform_coin"])
     new = RunFolder.create(folder.path, other, force=True)
-    assert everything(folder.path) == sorted([*MINE, "config.toml", "versions.json"])
+    assert everything(folder.path) == sorted([*MINE, "config.toml", "lock", "versions.json"])
     assert new.config == other
     assert new.last_checkpoint() is None
     assert not new.finished

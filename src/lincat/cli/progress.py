@@ -59,7 +59,7 @@ def progress_bar(*middle: Any) -> Any:
 
 @contextmanager
 def _finish_on_interrupt(run: EvaluationRun, *, quiet: bool) -> Iterator[None]:
-    """Let the first Ctrl-C end the stream, and the second one end the program."""
+    """Let the first Ctrl-C, or SIGTERM, end the stream, and the second one end the program."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -68,16 +68,18 @@ def _finish_on_interrupt(run: EvaluationRun, *, quiet: bool) -> Iterator[None]:
         os._exit(INTERRUPTED)
 
     def finish(number: int, _: Any) -> None:
-        signal.signal(signal.SIGINT, leave_now)
+        for each in before:
+            signal.signal(each, leave_now)
         run.stop()
         if not quiet:
             click.echo("Finishing; once more to leave at once.", err=True)
 
-    before = signal.signal(signal.SIGINT, finish)
+    before = {each: signal.signal(each, finish) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def _short(pace: float) -> str:

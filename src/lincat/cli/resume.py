@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -12,24 +13,47 @@ from lincat.cli.options import find_local_modules, machine_options, require_opti
 
 @click.command(short_help="Continue a run after an interruption.")
 @run_argument
+@click.argument("more", nargs=-1, metavar="[MORE]...")
 @click.option("--steps", type=click.IntRange(min=1), help="Learn from so many transitions in all.")
+@click.option(
+    "--append",
+    is_flag=True,
+    help="Learn from rows that are new: added to the files of the run, in new files of its "
+    "folders, in MORE, or on standard input.",
+)
+@click.option(
+    "--on-bad-rows", type=click.Choice(["stop", "skip"]), help="Instead of what the run was told."
+)
 @require_option
 @machine_options
-def resume(run: Path, steps: int | None, require: bool, as_json: bool, quiet: bool) -> None:
+def resume(
+    run: Path,
+    more: tuple[str, ...],
+    steps: int | None,
+    append: bool,
+    on_bad_rows: Literal["stop", "skip"] | None,
+    require: bool,
+    as_json: bool,
+    quiet: bool,
+) -> None:
     """Continue RUN, the folder of lincat evaluate, from its last checkpoint.
 
     Logs and finite processes continue where they were, and the result is that of an uninterrupted
-    run. An environment begins a new episode. A finished run is made longer by --steps. Policies and
+    run. An environment begins a new episode. A finished run is made longer by --steps, or by
+    --append with rows that have come since; these need not be read again from the start, but its
+    files must be there as they were. Policies and
     features that config.toml names as module:name are imported, which runs their code.
 
     \b
     Examples:
       lincat resume runs/cartpole-v1
       lincat resume runs/cartpole-v1 --steps 1000000
+      lincat resume runs/log --append march.csv
     """
     from lincat.runs.folder import RunFolder
     from lincat.runs.resuming import continued
 
     folder = RunFolder.open(run)
     find_local_modules()
-    finish(folder, continued(folder, steps=steps), require=require, as_json=as_json, quiet=quiet)
+    run_on = continued(folder, steps=steps, append=append, more=more, on_bad_rows=on_bad_rows)
+    finish(folder, run_on, require=require, as_json=as_json, quiet=quiet)

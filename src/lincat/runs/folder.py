@@ -10,6 +10,7 @@
     potential*.safetensors  what returns were learned about, where they were, and its features
     result.json             the Answer, which the report is drawn from
     report.html
+    lock                    while a process writes here
 
 Every file is written whole or not at all. None is read by running code, but for features that name
 a Python module, and those only if that is allowed.
@@ -34,6 +35,7 @@ from lincat._files import new_folder, write_atomically
 from lincat.inference.answer import Answer
 from lincat.learners.divergence import DivergenceError
 from lincat.runs.config import EvaluationConfig, config_to_toml, read_config
+from lincat.runs.lock import claim, release
 from lincat.runs.shown import ShownStates
 
 _KEPT_CHECKPOINTS = 2
@@ -82,6 +84,7 @@ class RunFolder:
         folder = cls(path)
         new_folder(path, "--out", force=force)
         try:
+            claim(path)
             folder._clear()
             folder._checkpoints.mkdir(exist_ok=True)
             write_atomically(folder.versions_file, json.dumps(_versions(), indent=1) + "\n")
@@ -117,6 +120,7 @@ class RunFolder:
     def discard(self) -> None:
         """Remove a folder in which nothing was learned."""
         self._clear()
+        release(self.path)
         if not any(self.path.iterdir()):
             self.path.rmdir()
 

@@ -8,7 +8,7 @@ else.)
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -129,8 +129,16 @@ class SpreadHoldOut:
         begins = ends - np.diff(sizes, prepend=0)
         # Steps from an odd edge on, until the next one, are held out.
         pairs = [(int(b), int(e)) for b, e in zip(begins, ends, strict=True) if b < e]
-        self._edges = [edge for pair in pairs for edge in pair]
+        self.edges = [edge for pair in pairs for edge in pair]
         self._kept: list[Steps] = []
+
+    @classmethod
+    def at(cls, edges: Sequence[int]) -> SpreadHoldOut:
+        """Return one that holds out the steps from each even edge to the next one."""
+        held = cls(0, 0, 1)
+        held.edges = list(edges)
+        held.rows = sum(edges[1::2]) - sum(edges[::2])
+        return held
 
     def passing(self, batches: Iterable[Steps]) -> Iterator[Steps]:
         """Yield the steps that may be learned from."""
@@ -138,11 +146,11 @@ class SpreadHoldOut:
         position, at = 0, 0  # steps read, edges passed
         for batch in batches:
             while len(batch):
-                until = self._edges[at] if at < len(self._edges) else position + len(batch)
+                until = self.edges[at] if at < len(self.edges) else position + len(batch)
                 piece, batch = batch[: until - position], batch[until - position :]
                 position += len(piece)
                 inside = at % 2 == 1
-                if at < len(self._edges) and position == until:
+                if at < len(self.edges) and position == until:
                     at += 1
                     piece = _broken_off(piece)
                 if inside:

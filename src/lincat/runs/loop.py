@@ -7,16 +7,17 @@ features, the other learns: the learner's loops leave the interpreter alone.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
 
-from lincat._arguments import fail, reason
+from lincat._arguments import InvalidInputError, fail, reason
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.data.transitions import Transitions
@@ -27,6 +28,7 @@ from lincat.runs.beginning import begin_model, pilot_rows
 from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
+from lincat.runs.lock import claim, release
 from lincat.runs.model import Model
 from lincat.runs.passes import SETTLED, moved
 from lincat.runs.plan import whole_steps
@@ -78,9 +80,14 @@ class EvaluationRun:
     folder : RunFolder
     opened : Opened, optional
         The source that its configuration names, if it is open.
+    append : bool
+        Whether rows were added to a source of which all was learned from; what comes through
+        standard input is all new then.
     """
 
-    def __init__(self, folder: RunFolder, opened: Opened | None = None) -> None:
+    def __init__(
+        self, folder: RunFolder, opened: Opened | None = None, *, append: bool = False
+    ) -> None:
         self.folder = folder
         self.config = folder.config
         self.notes: list[str] = []
@@ -93,13 +100,34 @@ class EvaluationRun:
         self._n_step = 1
         self._warmed = 0
         self._passes, self._in_pass = 0, 0
+        self._append = append
+        self._failure: InvalidInputError | None = None  # that ended a stream
+        self._begun_with = 0  # transitions of the checkpoint
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
         self._stop.set()
 
     def run(self) -> Iterator[Progress]:
-        """Learn, write the model and the result; yield after every batch."""
+        """Learn, write the model and the result; yield after every batch.
+
+        A bad row that the source stops at is an error, before which everything learned is kept.
+        """
+        claim(self.folder.path)
+        try:
+            yield from self._run()
+        except InvalidInputError as error:
+            if not hasattr(self, "recorder") or self.model.done <= self._begun_with:
+                raise
+            self._keep()
+            raise InvalidInputError(
+                f"{error}; what was learned from {self.model.done:,} transitions is kept: lincat "
+                f"resume {self.folder.path} continues, with --on-bad-rows skip without such rows"
+            ) from error
+        finally:
+            release(self.folder.path)
+
+    def _run(self) -> Iterator[Progress]:
         opened, config = self._opened, self.config
         restored = self._restore()
         done, held = restored or 0, self._held
@@ -124,6 +152,8 @@ class EvaluationRun:
             self._in_pass = self.model.done // self._passes
             total = None if total is None else self.model.done + self._in_pass
             batches = self._batches(0)
+        if self._failure is not None:
+            raise self._failure
         self.recorder.record(self.seconds, last=True)
         self._keep()
         yield Progress("checking", done, total)
@@ -138,9 +168,16 @@ class EvaluationRun:
         self._source_batches = opened.source.batches(skip=unread)
         batches: Iterable[Steps] = self._source_batches
         if opened.is_live:  # whose end is the user's to say, in the warm-up too
-            batches = prefetched(batches, stop=self._stop)
+            batches = self._until_failure(prefetched(batches, stop=self._stop))
         batches = limited(batches, None if opened.steps is None else opened.steps - unread)
         return skipping(held.passing(batches), skip - unread)
+
+    def _until_failure(self, batches: Iterable[Steps]) -> Iterator[Steps]:
+        """A bad row ends a stream: what came before it will not come again, and is learned from."""
+        try:
+            yield from batches
+        except InvalidInputError as error:
+            self._failure = error
 
     def _prepared(self, batches: Iterable[Steps]) -> Iterable[Steps]:
         gamma, size = self._opened.gamma, self.config.batch_size
@@ -155,7 +192,7 @@ class EvaluationRun:
         opened, wanted, over = self._opened, self.config.passes, self._passes + 1
         if not isinstance(self.model.learner, CategoricalLearner) or self._stop.is_set():
             return False
-        if not opened.is_recorded or opened.is_live:
+        if not opened.is_recorded or opened.is_live or self._append:
             return False
         if wanted != "auto":
             again = over < wanted
@@ -171,16 +208,21 @@ class EvaluationRun:
         learner = self.model.learner
         if isinstance(learner, CategoricalLearner):
             learner.warn = False  # of mass off the grid: said with everything else, at the end
+            learner.counting = self._passes == 0  # rows that come again say nothing new
         begun = kept = time.perf_counter()
+        # A stream may be silent for long after any row: early on, it is kept each time it doubles.
+        doubled = 2 * learner.n_seen_ if self._opened.is_live else math.inf
         before, size = self.seconds, self.config.batch_size
         for transitions in self._pieces(reader):
             learner.partial_fit(transitions, batch_size=min(size, max(len(transitions), 1)))
             now = time.perf_counter()
             self.seconds = before + now - begun
             self.recorder.record(self.seconds)
-            if now - kept > _SECONDS_BETWEEN_CHECKPOINTS and learner.n_seen_ > 0:
+            due = now - kept > _SECONDS_BETWEEN_CHECKPOINTS or learner.n_seen_ > doubled
+            if due and learner.n_seen_ > 0:
                 self._keep()
                 kept = time.perf_counter()
+                doubled = 2 * learner.n_seen_ if self._opened.is_live else math.inf
             yield learner.n_seen_
             if self._stop.is_set() and learner.n_seen_ >= self._warmed:
                 break
@@ -249,7 +291,7 @@ class EvaluationRun:
         checkpoint = self.folder.last_checkpoint()
         opened, validate = self._opened, self.config.validate
         self._held = spread_hold_out(validate, opened) or HoldOut(held_out_rows(validate, opened))
-        decided = validate is not None or opened.rows is not None or not opened.is_live
+        decided = validate is not None or not opened.is_live
         if checkpoint is None:
             self.folder.forget_metrics()
             if not decided:
@@ -263,13 +305,25 @@ class EvaluationRun:
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
         self._warmed = so_far.warmed
         self._passes, self._in_pass = so_far.passes, so_far.in_pass
-        if not decided:
+        if so_far.edges is not None:
+            self._held = SpreadHoldOut.at([*so_far.edges, *self._new_edges(so_far.rows or 0)])
+        elif not decided:
             self._held = HoldOut(so_far.held)
+        self._begun_with = self.model.done
         done: int = self.model.done - self._passes * self._in_pass
         self.recorder = Recorder.read(
             checkpoint, self.folder, self.model, self.shown, live=opened.is_live
         )
-        return done
+        return 0 if self._append and opened.is_live else done
+
+    def _new_edges(self, seen: int) -> list[int]:
+        """Where steps are held out of the rows after the first so many."""
+        opened = self._opened
+        if not self._append or (opened.rows or 0) <= seen:
+            return []
+        new = replace(opened, rows=(opened.rows or 0) - seen)
+        held = spread_hold_out(self.config.validate, new)
+        return [] if held is None else [seen + edge for edge in held.edges]
 
     def _warm_up(self, batches: Iterator[Steps]) -> Iterator[Steps]:
         """Fit the features and choose the states of the report; nothing is taken away."""
@@ -280,6 +334,8 @@ class EvaluationRun:
             seen += len(batch)
             if seen >= enough:
                 break
+        if seen == 0 and self._failure is not None:
+            raise self._failure
         if seen == 0:
             expected, got = "transitions to learn from", "none"
             if self.config.validate and self._opened.is_recorded:
@@ -320,6 +376,7 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
+        source = self._opened.source
         held = self._held.rows or 0
         so_far = SoFar(
             seconds=self.seconds,
@@ -330,6 +387,9 @@ class EvaluationRun:
             passes=self._passes,
             in_pass=self._in_pass,
             facts=SourceFacts.of(self._opened),
+            places=source.places if isinstance(source, FileSource) else [],
+            rows=self._opened.rows,
+            edges=self._held.edges if isinstance(self._held, SpreadHoldOut) else None,
         )
         files = {
             **self.model.files(),

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
 import msgspec
 
 from lincat._arguments import fail
+from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
+from lincat.runs.lock import claim, release
 from lincat.runs.loop import EvaluationRun
-from lincat.runs.sources import open_source
+from lincat.runs.so_far import SoFar
+from lincat.runs.sources import Opened, open_source
+from lincat.tables.file_source import find_files
+from lincat.tables.readers import STDIN
 
 
 def continued(
-    folder: RunFolder, given: Given | None = None, *, steps: int | None = None
+    folder: RunFolder,
+    given: Given | None = None,
+    *,
+    steps: int | None = None,
+    append: bool = False,
+    more: Sequence[str] = (),
+    on_bad_rows: Literal["stop", "skip"] | None = None,
 ) -> EvaluationRun:
     """Return a run that goes on where its last checkpoint is, if it is not at its end.
 
@@ -23,20 +37,79 @@ def continued(
         Objects that its configuration only names.
     steps : int, optional
         Learn from so many transitions in all; a finished run is made longer.
+    append : bool
+        Learn from rows that were added to its logs, or from what standard input brings now.
+    more : sequence of str
+        Logs to add, with ``append``.
+    on_bad_rows : "stop" or "skip", optional
+        Instead of what the run was told.
     """
+    if more and not append:
+        raise fail("MORE", "nothing, or --append with it", ", ".join(more))
+    claim(folder.path)
+    try:
+        return _continued(folder, given, steps, append, more, on_bad_rows)
+    except BaseException:
+        release(folder.path)
+        raise
+
+
+def _continued(
+    folder: RunFolder,
+    given: Given | None,
+    steps: int | None,
+    append: bool,
+    more: Sequence[str],
+    on_bad_rows: Literal["stop", "skip"] | None,
+) -> EvaluationRun:
     done = folder.answer if folder.finished else None
     remedy = "lincat report draws it again"
-    if done is not None and done.complete and steps is None:
-        got = str(folder.path)
-        raise fail("RUN", "a run that is not finished, or --steps to make it longer", got, remedy)
+    if done is not None and done.complete and steps is None and not append:
+        expected = "a run that is not finished, or --steps or --append to make it longer"
+        raise fail("RUN", expected, str(folder.path), remedy)
     if done is not None and steps is not None and steps <= done.transitions:
         raise fail("--steps", f"more than the {done.transitions} of the run", steps, remedy)
     config = folder.config
-    if steps is not None:
+    if on_bad_rows is not None:
+        config = msgspec.structs.replace(config, on_bad_rows=on_bad_rows)
+    if steps is not None or append:
         config = msgspec.structs.replace(config, steps=steps)
+    if append:
+        config = _with_new_files(folder, config, list(more))
     opened = open_source(config, given)  # before anything is written
-    if steps is not None:
+    if append:
+        _check_new_rows(folder, opened)
+    if config != folder.config:
         folder.config = config
         if done is not None:  # not any more, should this be interrupted too
             folder.answer = msgspec.structs.replace(done, complete=False)
-    return EvaluationRun(folder, opened)
+    return EvaluationRun(folder, opened, append=append)
+
+
+def _with_new_files(
+    folder: RunFolder, config: EvaluationConfig, more: list[str]
+) -> EvaluationConfig:
+    """Put files that are new behind those that were read, whatever they are called."""
+    checkpoint = folder.last_checkpoint()
+    so_far = None if checkpoint is None else SoFar.read(checkpoint)
+    if so_far is None or not so_far.places:
+        got = f"a run of {', '.join(config.source)}"
+        raise fail("--append", "a run of logs, or of standard input, that has a checkpoint", got)
+    if config.source == [STDIN]:
+        if more:
+            remedy = f"cat {more[0]} | lincat resume {folder.path} --append"
+            raise fail("--append", "more of standard input", ", ".join(more), remedy)
+        return config
+    files = find_files([*config.source, *more], config.format)
+    new = [file for file in dict.fromkeys(files) if file not in so_far.places]
+    return msgspec.structs.replace(config, source=[*so_far.places, *new])
+
+
+def _check_new_rows(folder: RunFolder, opened: Opened) -> None:
+    checkpoint = folder.last_checkpoint()
+    if checkpoint is None or opened.is_live:
+        return
+    seen, rows = SoFar.read(checkpoint).rows, opened.rows
+    if seen is not None and rows is not None and rows <= seen:
+        got = f"{rows:,} rows where {seen:,} were read before"
+        raise fail(opened.source.description, "rows that are new", got)

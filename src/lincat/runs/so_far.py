@@ -28,6 +28,10 @@ class SoFar(msgspec.Struct):
     in_pass: int
     # Of the source, as it was read so far.
     facts: SourceFacts | None = None
+    # Its tables, and how many rows they had; where held-out steps begin and end, if all over it.
+    places: list[str] = []
+    rows: int | None = None
+    edges: list[int] | None = None
 
     @classmethod
     def read(cls, checkpoint: Path) -> SoFar:

@@ -43,7 +43,7 @@ def held_out_rows(n: int | None, opened: Opened) -> int:
         return 0
     if n is not None:
         return n + _rest(opened.gamma, _TOLERANCE, n)
-    if not opened.rows:
+    if not opened.rows or opened.is_live:  # a stream must not be looked into twice
         return 0
     return _a_tenth(opened.rows, opened.gamma, next(iter(opened.source.batches()), None))
 
@@ -54,7 +54,7 @@ def spread_hold_out(n: int | None, opened: Opened) -> SpreadHoldOut | None:
     None where parts would be too short for returns to be known, or where the last rows were asked
     for.
     """
-    if n is not None or not opened.is_recorded or not opened.rows:
+    if n is not None or not opened.is_recorded or not opened.rows or opened.is_live:
         return None
     first = next(iter(opened.source.batches()), None)
     wanted, rest = _tenth_and_rest(opened.rows, opened.gamma, first)

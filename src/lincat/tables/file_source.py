@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from lincat._arguments import check_choice, check_integer, fail
+from lincat._arguments import InvalidInputError, check_choice, check_integer, fail
 from lincat._typing import BoolArray, IntArray
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.tables import cells
@@ -129,6 +129,11 @@ class FileSource:
         return f"{len(self._places)} {first.format} files, {first.name} to {last.name}"
 
     @property
+    def places(self) -> list[str]:
+        """What the tables are called, in the order in which they are read."""
+        return [place.name for place in self._places]
+
+    @property
     def space(self) -> ObservationSpace:
         """The names of the observations' columns; files do not tell more."""
         return ObservationSpace(self._layout.names)
@@ -187,12 +192,16 @@ class FileSource:
             if left < len(steps):
                 yield steps[left:]
             left = max(0, left - len(steps))
+        if left and not by_row:
+            remedy = "give it whole, as it was; resume --append learns from new rows alone"
+            expected = f"at least the {skip:,} steps that were seen before"
+            raise fail(self.description, expected, f"{skip - left:,}", remedy)
         if not seen and not skip:
             got = f"none ({self._skipped} bad rows)" if self._skipped else "none"
             raise fail(self.description, "rows that make at least one step", got)
 
     def _steps(self, skip_rows: int) -> Iterator[Steps]:
-        """Yield steps in the order of the rows."""
+        """Yield steps in the order of the rows; before an error all that come before it."""
         form: Any = TransitionRows()
         if self._layout.columns.next_observation is None:
             form = EpisodeRows(self._episode_end, stop=self._stop)
@@ -200,8 +209,16 @@ class FileSource:
         for place in self._places:
             last = read = None
             new_file = True
-            for chunk in self._chunks(place, skip_rows):
-                rows = self._checked(chunk, place.name)
+            chunks = self._chunks(place, skip_rows)
+            while True:
+                try:
+                    chunk = next(chunks, None)
+                except InvalidInputError:
+                    yield from form.finish(gap=True)
+                    raise
+                if chunk is None:
+                    break
+                rows, error = self._checked(chunk, place.name)
                 read = chunk.stop - 1
                 last = chunk.first - 1 if last is None else last
                 if rows is not None and len(rows):
@@ -210,15 +227,18 @@ class FileSource:
                     last, gap, new_file = int(rows.numbers[-1]), False, False
                     if steps is not None and len(steps):
                         yield steps
+                if error is not None:
+                    yield from form.finish(gap=True)
+                    raise error
             gap |= read != last
             if skip_rows:
                 skip_rows = max(0, skip_rows - (self._rows_in(place) or 0))
         yield from form.finish(gap=gap)
 
-    def _checked(self, chunk: Chunk, name: str) -> Rows | None:
+    def _checked(self, chunk: Chunk, name: str) -> tuple[Rows | None, InvalidInputError | None]:
         self._skipped += chunk.stop - chunk.first - chunk.n_rows
         if not chunk.n_rows:
-            return None
+            return None, None
         rows, left_out = checked_rows(
             chunk,
             self._layout,
@@ -229,7 +249,7 @@ class FileSource:
         )
         self._skipped += left_out.rows
         self._n_missing.update(left_out.missing)
-        return rows
+        return rows, left_out.error
 
     def _chunks(self, place: Place, skip: int) -> Iterator[Chunk]:
         if place.once:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lincat._arguments import fail
+from lincat._arguments import InvalidInputError, fail
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.mixed import mixed_of
 from lincat.tables import cells
@@ -338,10 +338,13 @@ class LeftOut:
         Left out.
     missing : dict
         How many cells of a column are missing from the others.
+    error : InvalidInputError or None
+        What is wrong with the row after those that are given, if bad rows are to stop.
     """
 
     rows: int
     missing: dict[str, int]
+    error: InvalidInputError | None = None
 
 
 def checked_rows(
@@ -353,7 +356,7 @@ def checked_rows(
     with_room: bool = False,
     missing: MissingPolicy = "stop",
 ) -> tuple[Rows, LeftOut]:
-    """Return the usable rows of a chunk, and what is not; with ``stop`` a bad row is an error."""
+    """Return the usable rows of a chunk, and what is not; with ``stop`` those before a bad one."""
     found, made, n = layout.columns, _Cells(chunk, layout, missing), chunk.n_rows
     room = None
     if layout.are_points and with_room:
@@ -380,10 +383,15 @@ def checked_rows(
         episode=made.episodes(found.episode),
         step=made.integers(found.step),
     )
+    error = None
     if made.bad and stop:
-        raise bad_row(path, *made.first_bad())
-    bad = made.left_out | made.bad_rows() if made.bad else made.left_out
-    left_out = LeftOut(int(bad.sum()), made.n_missing)
+        error = bad_row(path, *made.first_bad())
+        after = np.arange(n) >= int(np.argmax(made.bad_rows()))
+        rows, made.left_out = _without(rows, after), made.left_out[~after]
+        bad = made.left_out
+    else:
+        bad = made.left_out | made.bad_rows() if made.bad else made.left_out
+    left_out = LeftOut(int(bad.sum()), made.n_missing, error)
     return (_without(rows, bad) if left_out.rows else rows), left_out
 
 

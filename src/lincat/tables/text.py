@@ -88,7 +88,11 @@ class CsvTable:
                     columns = {name: piece.column(name) for name in needed}
                     chunk = self._numbered(columns, len(piece), at)
                     yield chunk
+                    if self._error is not None:
+                        raise self._error
                     at = chunk.stop
+        if self._error is not None:
+            raise self._error
         if self._lost:
             yield self._numbered({}, 0, at)
 
@@ -104,8 +108,9 @@ class CsvTable:
         """Give rows their numbers: Arrow's batches do not show where it left rows out."""
         if not self._lost:
             return Chunk(columns, n, at, at + n)
-        if self._error is not None:
-            raise self._error
+        if self._error is not None:  # what comes before that row can be used
+            good = min(max(self._lost[0] - at, 0), n)
+            return Chunk({x: v.slice(0, good) for x, v in columns.items()}, good, at, at + good)
         numbers = numbers_without(at, n, self._lost)
         stop = int(numbers[-1]) + 1 if n else self._lost[-1] + 1
         self._lost = [row for row in self._lost if row >= stop]
@@ -128,6 +133,7 @@ class JsonTable:
 
     def __init__(self, path: str, *, stop: bool) -> None:
         self._path, self._stop = path, stop
+        self._error: Exception | None = None
         with reading(path, "file of JSON lines"):
             self._input = input_bytes(path)
             self._blocks = _blocks(self._input, path)
@@ -165,6 +171,8 @@ class JsonTable:
                 for start in range(0, len(lines), rows):
                     chunk = self._decode(lines[start : start + rows], decoder, needed, at)
                     yield chunk
+                    if self._error is not None:
+                        raise self._error
                     at = chunk.stop
 
     def _decode(self, lines: list[bytes], decoder: Any, needed: Sequence[str], at: int) -> Chunk:
@@ -186,9 +194,10 @@ class JsonTable:
                 values.append(decoder.decode(line))
                 numbers.append(row)
             except (msgspec.DecodeError, UnicodeError) as error:
-                if self._stop:
+                if self._stop:  # what comes before that row can be used
                     shown = f"{line[:60].decode(errors='replace')!r} ({error})"
-                    raise bad_row(self._path, row, "a JSON object", shown) from None
+                    self._error = bad_row(self._path, row, "a JSON object", shown)
+                    break
         return values, np.array(numbers, dtype=np.int64)
 
     def misses(self, names: Sequence[str]) -> bool:
