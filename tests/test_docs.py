@@ -1,11 +1,14 @@
 """What the documentation shows: the tutorial runs whole, and every command is one that there is."""
 
+import ast
+import json
 import os
 import pathlib
 import re
 import shlex
 import subprocess
 import sys
+import tomllib
 
 import click
 import pytest
@@ -52,6 +55,17 @@ def test_every_command_is_one_that_there_is(page, text):
     except click.BadParameter as error:
         if "does not exist" not in str(error):
             pytest.fail(f"{page}: {text}: {error}")
+
+
+def test_every_other_block_is_what_it_says():
+    for page in PAGES:
+        for info, body in _blocks(page):
+            if info == "python" and ">>>" not in body:  # doctests run by themselves
+                ast.parse(body)
+            elif info == "toml":
+                tomllib.loads(body)
+            elif info == "json":
+                json.loads(body)
 
 
 def _same(expected, got):

@@ -238,6 +238,8 @@ def test_errors_name_no_flags(tmp_path):
             r"mdp\.under\(policy\)",
         ),
         ([1, 2], "source: expected a path or a name"),
+        ([{"state": 1, "reward": 1.0}], r"pyarrow\.Table\.from_pylist\(rows\)"),
+        (np.eye(3), r"name its columns"),
     ],
 )
 def test_what_is_no_source(source, said):
@@ -250,6 +252,15 @@ def test_a_lazy_frame_is_to_be_collected():
     lazy = polars.LazyFrame({"state": [1], "reward": [1.0]})
     with pytest.raises(InvalidInputError, match=r"source: .*|collect\(\)"):
         lincat.evaluate(lazy)
+
+
+def test_a_trained_model_is_to_be_wrapped():
+    class Trained:
+        def predict(self, observation, deterministic=True):
+            return 1, None
+
+    with pytest.raises(InvalidInputError, match=r"lambda observation: model\.predict"):
+        lincat.evaluate(Corridor(), policy=Trained(), steps=100)
 
 
 def test_an_environment_that_cannot_be_copied():
