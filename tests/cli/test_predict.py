@@ -127,10 +127,10 @@ def test_many_states_have_intervals_only_where_asked_for(runs, tmp_path):
 
 def test_a_run_without_intervals_says_why(tmp_path):
     log = write_names(tmp_path / "log.csv", rows=2000)
-    options = ["--gamma", 0.8, "--learner", "linear_ctd", "--out", tmp_path / "run"]
+    options = ["--gamma", 0.8, "--learner", "softmax_ctd", "--out", tmp_path / "run"]
     assert lincat_here("evaluate", log, *options).code == 0
     ended = predict(tmp_path / "run", "--json")
-    assert ended.err.startswith("No intervals: what is learned step by step")
+    assert ended.err.startswith("No intervals: this learner settles elsewhere")
     assert "mean_low" not in json.loads(ended.out)[0]
     assert_one_line(predict(tmp_path / "run", "--confidence", 0.9), "confidence: expected")
 

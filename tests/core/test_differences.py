@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -184,3 +186,13 @@ def test_errors_are_one_line():
         Differences(a, side(n=3), paired=True).interval("mean")
     with pytest.raises(lincat.InvalidInputError, match="figure: expected one of"):
         Differences(a, b, paired=True).interval("median")
+
+
+def test_differences_are_about_what_errors_are_about():
+    a, b = side(seed=1), side(0.3, seed=2)
+    biased = lincat.ReturnDistribution(
+        0.9 * a.cdf_values, GRID, replace(a.uncertainty, centre=a.cdf_values)
+    )
+    found, expected = (Differences(one, b, False) for one in (biased, a))
+    np.testing.assert_array_equal(found.interval("mean"), expected.interval("mean"))
+    np.testing.assert_array_equal(found.figures("cvar", 0.1), expected.figures("cvar", 0.1))

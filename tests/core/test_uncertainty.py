@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -243,3 +245,38 @@ def test_no_interpolated_figure_jumps_as_an_atom_grows():
         dist.probability_below([1.9, 2.0, 2.1], interpolate=True),
     ):
         assert np.abs(np.diff(values, axis=0)).max() < 3e-3
+
+
+@pytest.mark.parametrize(("measure", "argument"), [*MEASURES, ("cvar", [0.1, 0.5])])
+def test_errors_about_another_centre_reach_from_the_figure_to_beyond_it(measure, argument):
+    about, other = smooth(), smooth(seed=3)
+    centre = 0.9 * about.cdf_values + 0.1 * np.linspace(0.1, 1.0, GRID.intervals)
+    known = replace(about.uncertainty, centre=centre)
+    shown = lincat.ReturnDistribution(about.cdf_values, GRID, known)
+    low, high = shown.interval(measure, argument)
+    plain = lincat.ReturnDistribution(centre, GRID, about.uncertainty).interval(measure, argument)
+    value = figure(about, measure, argument)
+    assert (low <= np.minimum(plain[0], value) + 1e-12).all()
+    assert (high >= np.maximum(plain[1], value) - 1e-12).all()
+    reach = np.maximum(value - plain[0], plain[1] - value)
+    np.testing.assert_allclose(
+        high, np.minimum(value + reach, 1.0 if "below" in measure else np.inf)
+    )
+    assert shown[1:].uncertainty.centre.shape == (2, GRID.intervals)
+    np.testing.assert_allclose(shown[1:].interval(measure, argument)[0], low[1:])
+    np.testing.assert_allclose(shown.proper().interval(measure, argument)[1], high)
+    assert other.uncertainty.centre is None
+
+
+def test_bands_about_another_centre_hold_both():
+    about = smooth()
+    centre = 0.9 * about.cdf_values + 0.1 * np.linspace(0.1, 1.0, GRID.intervals)
+    known = replace(about.uncertainty, centre=centre)
+    low, high = lincat.ReturnDistribution(about.cdf_values, GRID, known).band()
+    plain = lincat.ReturnDistribution(centre, GRID, about.uncertainty).band()
+    np.testing.assert_array_equal(low, np.minimum(plain[0], about.cdf_values))
+    np.testing.assert_array_equal(high, np.maximum(plain[1], about.cdf_values))
+    amount = np.array([0.0, 2.0, -1.0]) * GRID.spacing
+    moved = lincat.ReturnDistribution(about.cdf_values, GRID, known).shifted(amount)
+    expected = lincat.ReturnDistribution(centre, GRID).shifted(amount).cdf_values
+    np.testing.assert_allclose(moved.uncertainty.centre, expected, atol=1e-12)

@@ -194,6 +194,17 @@ def test_returns_of_one_trajectory_count_as_one_draw():
     assert one.mean_error_se is None
 
 
+def test_few_stretches_tell_little_of_a_share():
+    """Ten stretches of which none goes below: the error is that of ten returns, not nothing."""
+    dist = lincat.ReturnDistribution(np.tile([0.05, 0.5], (200, 1)), lincat.Grid(0.0, 2.0, 2))
+    y = np.full(200, 2.0)
+    few = lincat.validate(dist, y, blocks=np.repeat(np.arange(10), 20))["all"]
+    assert few.below_tail == 0.0
+    assert few.below_tail_se == pytest.approx(np.sqrt(0.05 * 0.95 / 10))
+    many = lincat.validate(dist, y, blocks=np.repeat(np.arange(40), 5))["all"]
+    assert many.below_tail_se == 0.0
+
+
 def test_groups_are_validated_as_if_alone():
     rng = np.random.default_rng(3)
     dist = lincat.ReturnDistribution.from_pmf(rng.dirichlet(np.ones(9), 30), GRID)

@@ -122,13 +122,72 @@ def test_bands_hold_the_distribution(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "options", [{"learner": "linear_ctd"}, {"learner": "softmax_ctd"}, {"steps": 3}]
+    ("options", "why"),
+    [
+        ({"learner": "softmax_ctd"}, "settles elsewhere"),
+        ({"learner": "linear_ctd", "features": "tiles"}, "sums of so many features"),
+        ({"steps": 3}, "blocks of time"),
+    ],
 )
-def test_no_bands_where_there_are_none(tmp_path, options):
-    result = result_with(tmp_path, **options)
+def test_no_bands_where_there_are_none(tmp_path, options, why):
+    source = "frozen_lake"
+    if "features" in options:
+        source, options = write_points(tmp_path / "log.parquet"), {"gamma": 0.8, **options}
+    result = result_with(tmp_path, source, **options)
     assert result.bands is None
     assert result.intervals is None
     assert result.no_intervals.startswith("No intervals: ")
+    assert why in result.no_intervals
+
+
+FIGURES = (("mean", None), ("std", None), ("cvar", 0.05), ("quantile", 0.5))
+
+
+def test_step_by_step_intervals_reach_to_where_the_data_lead(tmp_path):
+    # One small step leaves the estimate far from there.
+    options = {"low": 0.0, "high": 2.0, "step_size": 1e-4, "steps": 8000}
+    learned, solved = (
+        result_with(tmp_path / learner, "uniform_coin", learner=learner, **options)
+        for learner in ("linear_ctd", "lstd")
+    )
+    assert learned.no_intervals == ""
+    for name, argument in FIGURES:
+        low, high = learned.interval(name, argument)
+        inner, outer = solved.interval(name, argument)
+        assert (low <= inner + 1e-9).all()
+        assert (high >= outer - 1e-9).all()
+    low, high, cdf = (np.array(x) for x in (learned.bands.low, learned.bands.high, learned.cdf))
+    assert (low <= np.minimum(cdf, np.array(solved.bands.low)) + 1e-9).all()
+    assert (high >= np.maximum(cdf, np.array(solved.bands.high)) - 1e-9).all()
+    for i, (low, high) in enumerate(zip(*learned.interval("mean"), strict=True)):
+        mean = 2.0 * np.mean(1.0 - np.array(learned.cdf[i]))
+        assert low + high == pytest.approx(2.0 * mean)
+
+
+def test_rows_that_come_again_do_not_narrow_intervals(tmp_path):
+    file = write_names(tmp_path / "log.csv", rows=4000)
+    options = {"gamma": 0.8, "learner": "linear_ctd", "low": -10.0, "high": 10.0, "steps": None}
+    runs = [
+        run_whole(
+            tmp_path / str(passes),
+            EvaluationConfig(source=[file], validate=0, passes=passes, **options),
+        )
+        for passes in (1, 3)
+    ]
+    once, often = (run.answer for run in runs)
+    assert often.transitions == 3 * once.transitions
+    counts = [lincat.read_run(run.path).model.learner.statistics_.count for run in runs]
+    assert counts == [once.transitions] * 2
+
+
+def test_a_newton_step_that_is_not_there_is_no_reason_to_fail(tmp_path):
+    # At gamma = 1 episodes must end, which none does.
+    file = tmp_path / "log.csv"
+    file.write_text("state,reward\n" + "a,1\nb,0\n" * 500)
+    options = {"gamma": 1.0, "learner": "linear_ctd", "low": 0.0, "high": 4.0, "steps": None}
+    result = result_with(tmp_path, str(file), episode_end="truncated", **options)
+    assert result.no_intervals.startswith("No intervals: gamma: expected")
+    assert result.bands is None
 
 
 def test_data_that_depend_on_each_other_for_long_get_a_word(tmp_path):

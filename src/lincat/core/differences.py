@@ -98,6 +98,10 @@ class Differences:
     b: ReturnDistribution
     paired: bool
 
+    def __post_init__(self) -> None:
+        for name in ("a", "b"):
+            object.__setattr__(self, name, _about_its_errors(getattr(self, name)))
+
     def figures(self, name: str, argument: float | None = None) -> Interval:
         """Return a figure of A and of B, (n,) each; quantile and P(G < c) are interpolated."""
         check_choice(name, "figure", FIGURES)
@@ -266,6 +270,14 @@ class _Errors:
             return 0.0
         largest = np.abs(self.coefficients @ (errors[:, seen] / size[seen])).max(axis=1)
         return float(np.quantile(largest, self.confidence))
+
+
+def _about_its_errors(side: ReturnDistribution) -> ReturnDistribution:
+    """The distributions that errors are about, where those that are shown have a bias."""
+    known = side.uncertainty
+    if known is None or known.centre is None:
+        return side
+    return ReturnDistribution(known.centre, side.grid, replace(known, centre=None))
 
 
 def _figure(side: ReturnDistribution, name: str, argument: float | None) -> FloatArray:

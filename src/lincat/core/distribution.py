@@ -302,11 +302,10 @@ class ReturnDistribution(Showing):
         >>> signed.proper().cdf_values
         array([[0. , 0.5, 0.5, 1. ]])
         """
-        values = self._cdf.copy()
-        for i in np.flatnonzero((np.diff(values, axis=1) < 0.0).any(axis=1)):
-            values[i] = isotonic_regression(values[i]).x
-        # The nearest increasing sequence within [0, 1] is the nearest increasing one, clipped.
-        proper = ReturnDistribution(np.clip(values, 0.0, 1.0), self._grid, self._uncertainty)
+        known = self._uncertainty
+        if known is not None and known.centre is not None:
+            known = replace(known, centre=_nearest_proper(known.centre))
+        proper = ReturnDistribution(_nearest_proper(self._cdf), self._grid, known)
         return self._alike(proper, self.names)
 
     def shifted(self, amount: ArrayLike) -> ReturnDistribution:
@@ -359,7 +358,10 @@ class ReturnDistribution(Showing):
             masses = np.diff(known.directions, axis=-1, prepend=0.0, append=0.0)
             changed = [np.cumsum(change(one), axis=1)[:, :-1] for one in masses]
             directions = np.array(changed).reshape(len(masses), len(self), grid.intervals)
-            known = replace(known, directions=directions)
+            centre = known.centre
+            if centre is not None:
+                centre = cdf_from_pmf(change(pmf_from_cdf(centre)))
+            known = replace(known, directions=directions, centre=centre)
         moved = ReturnDistribution(cdf_from_pmf(change(self.pmf)), grid, known)
         return self._alike(moved, self.names)
 
@@ -371,3 +373,12 @@ class ReturnDistribution(Showing):
             raise fail("argument", "a number or a list of numbers", f"shape {argument.shape}")
         table = measure(self._cdf, self._grid, np.atleast_1d(argument), **options)
         return table[:, 0] if argument.ndim == 0 else table
+
+
+def _nearest_proper(cdf: FloatArray) -> FloatArray:
+    """The L2-nearest rows that increase within [0, 1]."""
+    values = cdf.copy()
+    for i in np.flatnonzero((np.diff(values, axis=1) < 0.0).any(axis=1)):
+        values[i] = isotonic_regression(values[i]).x
+    # The nearest increasing sequence within [0, 1] is the nearest increasing one, clipped.
+    return np.clip(values, 0.0, 1.0)

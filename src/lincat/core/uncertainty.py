@@ -60,12 +60,17 @@ class Uncertainty:
         States of which the data say nothing; their intervals hold everything.
     seed : int
         Of the draws.
+    centre : array of shape (n, K), optional
+        The CDF values that errors are about, where these are not those of the distributions (which
+        a step size left a bias in). Intervals then hold the figure of both, and are symmetric about
+        that of the distributions.
     """
 
     directions: FloatArray
     confidence: float
     unknown: BoolArray
     seed: int = 0
+    centre: FloatArray | None = None
 
     def __post_init__(self) -> None:
         check_number(
@@ -73,7 +78,9 @@ class Uncertainty:
         )
 
     def __getitem__(self, rows: Any) -> Uncertainty:
-        return replace(self, directions=self.directions[:, rows], unknown=self.unknown[rows])
+        centre = None if self.centre is None else self.centre[rows]
+        directions, unknown = self.directions[:, rows], self.unknown[rows]
+        return replace(self, directions=directions, unknown=unknown, centre=centre)
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -113,6 +120,12 @@ def interval(
     With a list of m arguments each is (n, m).
     """
     check_choice(measure, "measure", MEASURES)
+    if uncertainty.centre is not None:
+        plain = replace(uncertainty, centre=None)
+        low, high = interval(uncertainty.centre, grid, plain, measure, argument)
+        value = _figure(cdf, grid, measure, argument)
+        reach, (least, most) = np.maximum(value - low, high - value), _extremes(measure)
+        return np.maximum(value - reach, least), np.minimum(value + reach, most)
     if measure not in _WITH_ARGUMENT:
         if argument is not None:
             raise fail("argument", f"none for {measure!r}", argument)
@@ -135,6 +148,24 @@ def interval(
     )
 
 
+def _figure(cdf: FloatArray, grid: Grid, measure: str, argument: ArrayLike | None) -> FloatArray:
+    """What an interval is about, (n,) or (n, m): quantiles and probabilities interpolated."""
+    if argument is None:
+        if measure == "mean":
+            return risk.mean(cdf, grid)
+        variance = risk.variance(cdf, grid)
+        return np.sqrt(np.maximum(variance, 0.0)) if measure == "std" else variance
+    arguments = np.atleast_1d(np.asarray(argument, dtype=np.float64))
+    if measure == "entropic":
+        table = np.stack([risk.entropic(cdf, grid, float(x)) for x in arguments], axis=1)
+    elif measure == "probability_below":
+        table = risk.interpolated_cdf(cdf, grid, arguments, strict=True)
+    else:
+        of = risk.expected_shortfall if measure == "cvar" else risk.interpolated_quantile
+        table = of(cdf, grid, arguments)
+    return table[:, 0] if np.ndim(argument) == 0 else table
+
+
 def _argued_interval(
     cdf: FloatArray, grid: Grid, uncertainty: Uncertainty, measure: str, arguments: FloatArray
 ) -> Interval:
@@ -151,6 +182,10 @@ def _argued_interval(
 
 def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> Interval:
     """Return (low, high), (n, K) each, that hold CDF values; all of a state's if simultaneous."""
+    if uncertainty.centre is not None:
+        plain = replace(uncertainty, centre=None)
+        low, high = band(uncertainty.centre, plain, simultaneous=simultaneous)
+        return np.minimum(low, cdf), np.maximum(high, cdf)
     se = uncertainty.sizes()
     reach = np.full(len(cdf), uncertainty.student())
     if simultaneous:

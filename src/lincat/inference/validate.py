@@ -18,6 +18,7 @@ from lincat.inference.validation import GroupValidation, Method, Validation
 
 _ENOUGH = 30  # returns per state from which its own empirical distribution says something
 _WORST = 0.9  # share of states that are no worse than the worst
+_FEW_STRETCHES = 20  # of a record, whose own spread is hardly known
 _SMALLEST_SD = 0.1  # of that of all returns together: what is nearly certain is measured in it
 _FORGIVEN = 2.0  # spacings by which a quantile may be off: projection smears atoms
 _FORGIVEN_SD = 0.02  # likewise, of the standard deviation of all returns
@@ -225,6 +226,17 @@ class _Cases:
         blocks = len(sums)
         return np.asarray((sums**2).sum(axis=0) * blocks / max(blocks - 1, 1))
 
+    def _least_error(self, block: IntArray, state: FloatArray) -> float:
+        """Of a share of returns that few stretches tell of: often none of them goes below at all.
+
+        Then their spread says nothing, and the error is that of as many returns as stretches.
+        """
+        share = np.bincount(block, state)
+        share = share[share > 0.0]
+        if len(share) >= _FEW_STRETCHES:
+            return 0.0
+        return float(np.sqrt(self.tail * (1.0 - self.tail) * (share**2).sum()))
+
     def _worst(self, rows: IntArray) -> float | None:
         """How far off the distributions are where they are worst, in standard deviations."""
         if self.w1 is None:
@@ -271,6 +283,8 @@ class _Cases:
             band = scores.dkw_band(1.0 / float((weight**2).sum()), self.confidence)
         mean_error, mean_error_se = average(self.error)
         below, below_se = average(self.below)
+        if block is not None and below_se is not None:
+            below_se = max(below_se, self._least_error(block, state))
         below_quantile, below_quantile_se = average(self.below_quantile)
         coverage = [average(inside) for inside in self.inside]
         height = np.diff(self.pit[rows].sum(axis=0)) / total

@@ -16,7 +16,7 @@ import numpy as np
 from lincat.inference.answer import Check, Verdict
 from lincat.inference.validation import GroupValidation, Validation
 
-_PRECISION = 0.10  # standard error of mean and standard deviation, in standard deviations
+_PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
 _SIGNED = 0.02  # negative mass, of which errors of single states often come
 _SIGNED_SEEN = 0.05  # likewise, where single states were held against returns of their own
 _COARSER = 2.0  # times fewer intervals than wanted
@@ -27,7 +27,7 @@ _DISTANCE = 0.10  # likewise of W1
 _NOISE = 3.0  # times that W1 may be
 _SHARE = 0.03  # likewise of shares of returns
 _ROUNDING = 1e-6  # of a return: what differs by less does not differ
-_WORST = 0.2  # of a standard deviation, in the worst tenth of states
+_WORST = 0.15  # of a standard deviation, in the worst tenth of states
 
 
 @dataclass(frozen=True)

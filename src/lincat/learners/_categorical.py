@@ -50,6 +50,8 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
     _descends_on_cramer: ClassVar[bool] = True
     #: What was seen, summed by blocks of time, if ``statistics`` is True.
     statistics_: Statistics | None = None
+    #: Whether what comes is added to these: not where rows come again, which say nothing new.
+    counting: bool = True
     _solved_: CategoricalLSTD | None = None
     #: What is seen of an automatic grid, which grows where mass leaves it.
     _watch_: GridWatch | None = None
@@ -236,7 +238,7 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
             min(self._reach_[0], float(ends.min())),
             max(self._reach_[1], float(ends.max())),
         )
-        if self.statistics_ is not None:
+        if self.statistics_ is not None and self.counting:
             self.statistics_.update(transitions)
             self._solved_ = None
         if self._watch_ is not None:

@@ -20,11 +20,13 @@ from lincat.runs.model import Model
 from lincat.runs.plan import PILOT, Plan, choose_plan
 from lincat.runs.sources import Opened
 from lincat.runs.warm_start import warm_start
+from lincat.statistics.block_statistics import Statistics
 
 _WARM_UP = 10_000  # where learning goes step by step
 _INTERVALS = 50  # likewise
 _MOST_DENSE = 1024  # features whose sums are taken without being asked for
 _MOST_ROWS = 5000  # of a table, likewise
+_BESIDE = 2**28  # bytes of sums beside what goes step by step: every checkpoint writes them
 
 
 def pilot_rows(config: EvaluationConfig) -> int:
@@ -65,6 +67,14 @@ def _from_sums(config: EvaluationConfig) -> bool:
 
 def _sums_fit(features: Features) -> bool:
     return features.n_known_ <= (_MOST_ROWS if features.table else _MOST_DENSE)
+
+
+def _sums_beside(features: Features, intervals: int) -> bool:
+    """Whether sums cost no more than the steps beside which they are kept, for intervals."""
+    if features.table:
+        return features.n_known_ <= _MOST_ROWS
+    small = Statistics.nbytes_for(features.n_features_) <= _BESIDE
+    return small and features.n_features_ <= intervals
 
 
 def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
@@ -128,6 +138,7 @@ def _stepwise(
         intervals=intervals,
         n_features=features.n_features_,
         dtype=config.dtype,
+        statistics=made.settles_at_solution and _sums_beside(features, intervals),
     )
     if start is None:
         return learner, []

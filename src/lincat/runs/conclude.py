@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from lincat._arguments import InvalidInputError, reason
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Answer, Caution, Curves
@@ -28,6 +29,7 @@ from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
 from lincat.solvers.influence import CAUTIONS
+from lincat.solvers.krylov import ConvergenceError
 
 _CONFIDENCE = 0.95
 _FEWEST_BLOCKS = 4  # of time, for intervals
@@ -131,10 +133,15 @@ def _budget(
 
 def _no_intervals(learner: DistributionLearner) -> str:
     """Why figures of this learner have no intervals; nothing where they have."""
-    if not isinstance(learner, CategoricalLSTD):
+    if not (isinstance(learner, CategoricalLSTD) or learner.settles_at_solution):
         return (
-            "No intervals: what is learned step by step keeps a bias that none would hold; "
+            "No intervals: this learner settles elsewhere than at what its data say; "
             "--learner lstd solves for the figures, and has them."
+        )
+    if learner.statistics_ is None:
+        return (
+            "No intervals: sums of so many features are too large to be kept beside what is "
+            "learned step by step, and nothing else tells its error; fewer features have them."
         )
     blocks = learner.statistics_.n_blocks
     if blocks < _FEWEST_BLOCKS:
@@ -142,6 +149,11 @@ def _no_intervals(learner: DistributionLearner) -> str:
             f"No intervals: {learner.n_seen_:,} transitions fall into {blocks} blocks of time, and "
             f"{_FEWEST_BLOCKS} are needed; give more, or features whose sums take less memory."
         )
+    if isinstance(learner, CategoricalLearner):
+        try:
+            _ = learner.ensemble_
+        except (InvalidInputError, ConvergenceError) as error:  # which the learner does not need
+            return f"No intervals: {reason(error)}."
     return ""
 
 

@@ -208,6 +208,7 @@ class EvaluationRun:
         learner = self.model.learner
         if isinstance(learner, CategoricalLearner):
             learner.warn = False  # of mass off the grid: said with everything else, at the end
+            learner.counting = self._passes == 0  # rows that come again say nothing new
         begun = kept = time.perf_counter()
         # A stream may be silent for long after any row: early on, it is kept each time it doubles.
         doubled = 2 * learner.n_seen_ if self._opened.is_live else math.inf

@@ -106,19 +106,26 @@ class Model:
     def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distribution of the return from each observation.
 
-        With ``confidence`` they carry their sampling error, which only the batch solution knows.
+        With ``confidence`` they carry their sampling error, which sums tell. What was learned step
+        by step has its own figures, and intervals that reach to where the sums beside it lead.
         """
         with self._alone:
             phi = self.features.lookup(observations)
+        learner = self.learner
         distribution: ReturnDistribution
         if confidence is None:
-            distribution = self.learner.predict(phi)
-        elif isinstance(self.learner, CategoricalLSTD):
-            distribution = self.learner.predict(phi, confidence=confidence)
-        else:
+            distribution = learner.predict(phi)
+        elif learner.statistics_ is None:
             remedy = 'evaluate with learner="lstd"'
-            got = f"a model of {type(self.learner).__name__}"
+            got = f"a model of {type(learner).__name__}"
             raise fail("confidence", "a model that was solved from sums", got, remedy)
+        else:
+            distribution = learner.predict(phi, confidence=confidence)
+            known = distribution.uncertainty
+            if isinstance(learner, CategoricalLearner) and known is not None:
+                known = replace(known, centre=distribution.cdf_values)
+                shown = learner.predict(phi)
+                distribution = ReturnDistribution(shown.cdf_values, shown.grid, known)
         if self.potential is None:
             return distribution
         value = self.potential.values(observations)
@@ -149,7 +156,8 @@ class Model:
         if known is not None:
             directions = np.stack([averaged(one, group) for one in known.directions])
             unknown = averaged(known.unknown[:, None].astype(np.float64), group)[:, 0] > 0.0
-            known = replace(known, directions=directions, unknown=unknown)
+            centre = None if known.centre is None else averaged(known.centre, group)
+            known = replace(known, directions=directions, unknown=unknown, centre=centre)
         return ReturnDistribution(averaged(each.cdf_values, group), each.grid, known)
 
 

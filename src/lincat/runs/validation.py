@@ -28,7 +28,7 @@ _MOST_PARTS = 10  # of a record, from each of which some rows are held out
 _LOST = 0.02  # of all rows may be held out for the sake of returns from others
 _MOST_SCORED = 4_000  # of these, without being asked for
 _FEWEST_ENDS = 10  # of episodes, from which their length is known
-_ROLLOUTS = 1_000  # without being asked for
+_ROLLOUTS = 4_000  # without being asked for
 # Rollouts from one state: enough to see its own distribution.
 _PER_STATE = 200
 
