@@ -1,4 +1,9 @@
+import sys
+from pathlib import Path
+
 import lincat
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "lincat"
 author = "The lincat developers"
@@ -9,10 +14,14 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
+    "lincat_docs",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_ext"]
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "lincat"
+html_static_path = ["_static"]
+html_css_files = ["lincat.css"]
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 autodoc_typehints = "none"

@@ -332,7 +332,7 @@ def learner_change(Theta, phi, reward, phi_next, discount, grid, rule):
 
 
 def step_sizes(
-    step_size, squared_norms, discounts, batch, *, curvature, slowness, d, start=0.75, before=0
+    step_size, squared_norms, discounts, batch, *, curvature, slowness, d, near=False, before=0
 ):
     """alpha of every update: ("constant", a), ("decay", a, power), or ("auto",)."""
     updates = -(-len(squared_norms) // batch)
@@ -347,13 +347,14 @@ def step_sizes(
         pairs = zip(squared_norms[part], discounts[part], strict=True)
         ended += np.mean([norm * (1 - discount) for norm, discount in pairs])
         rate = ended / (t + 1)
-        tau = (100 + 3 * d * R / rate) * slowness if rate else math.inf
+        start, span = (0.375, 6) if near else (0.75, 3)
+        tau = (100 + span * d * R / rate) * slowness if rate else math.inf
         alphas.append(start / (R * curvature) * (1 + (before + t) / tau) ** -0.75)
     return alphas
 
 
 def learner_iterates(
-    Theta, data, grid, rule, *, step_size=("auto",), batch=1, factor=1.0, start=0.75
+    Theta, data, grid, rule, *, step_size=("auto",), batch=1, factor=1.0, near=False
 ):
     """Theta after every update, from the list of (phi, reward, phi_next, discount, weight)."""
     K = 1 if grid is None else grid.intervals
@@ -370,7 +371,7 @@ def learner_iterates(
         curvature=curvature,
         slowness=slowness.get(rule, 1.0),
         d=len(Theta),
-        start=start,
+        near=near,
     )
     Theta, iterates = Theta.copy(), []
     for u, alpha in enumerate(alphas):

@@ -13,6 +13,8 @@ Row = Mapping[str, str | float | None]
 #: What the columns with the ends of intervals are called, after the figure between them.
 LOW, HIGH = "_low", "_high"
 
+_ROUNDING = 1e-9  # of a figure: an interval that is no wider says nothing
+
 
 def html_table(rows: Sequence[Row]) -> str:
     """Return rows as an HTML table, numbers to the right, the ends of intervals behind them."""
@@ -88,7 +90,7 @@ def between(row: Row, key: str) -> str:
     if not isinstance(value, float) or not isinstance(low, float) or not isinstance(high, float):
         return ""
     width = high - low
-    if width <= 0.0:
+    if width <= _ROUNDING * max(abs(low), abs(high)):
         return ""
     places = min(max(0, 2 - math.ceil(math.log10(width))), 12)
     if abs(low + high - 2.0 * value) <= 0.05 * width:

@@ -81,7 +81,7 @@ def test_automatic_steps_are_their_formula(batch, near, before, data):
         "curvature": 0.5,
         "slowness": 2.0,
         "d": 3,
-        "start": 0.375 if near else 0.75,
+        "near": near,
         "before": before,
     }
     expected = naive.step_sizes(("auto",), norms, discounts, batch, **rule)
@@ -117,7 +117,7 @@ def test_a_start_near_the_goal_takes_half_the_steps_also_after_a_file(tmp_path):
     t = cases.stream("dense", 200)
     data = cases.tuples(t)
     start = np.random.default_rng(0).normal(size=cases.initial("ctd", data).shape)
-    expected = naive.learner_iterates(start, data, cases.GRID, "ctd", start=0.375)[-1]
+    expected = naive.learner_iterates(start, data, cases.GRID, "ctd", near=True)[-1]
     model = cases.make("ctd", averaging="none").start_at(cases.GRID, start).partial_fit(t[:120])
     model.save(tmp_path / "half")
     after = lincat.load(tmp_path / "half").partial_fit(t[120:])

@@ -167,8 +167,19 @@ def test_a_run_of_an_object_continues_with_the_object():
     whole = lincat.evaluate(table, gamma=GAMMA, steps=20_000, validate=0, **QUICK)
     assert longer.answer.transitions == 20_000
     np.testing.assert_allclose(_means(longer), _means(whole), rtol=1e-9)
-    with pytest.raises(InvalidInputError, match="not finished, or steps= to make it longer"):
+    with pytest.raises(InvalidInputError, match="not finished, or steps= or append= to make it"):
         lincat.resume(longer)
+
+
+def test_a_frame_that_has_grown_is_learned_from():
+    table = pa.table(COLUMNS)
+    run = lincat.evaluate(table.slice(0, 8000), gamma=GAMMA, **QUICK)
+    before = run.answer.transitions
+    grown = lincat.resume(run, source=table, append=True)
+    assert grown.answer.transitions > 2 * before
+    assert _means(grown) == pytest.approx(VALUES, abs=0.1)
+    with pytest.raises(InvalidInputError, match="rows that are new"):
+        lincat.resume(grown, source=table, append=True)
 
 
 def test_the_command_line_says_that_the_object_is_needed(tmp_path):
@@ -227,6 +238,8 @@ def test_errors_name_no_flags(tmp_path):
             r"mdp\.under\(policy\)",
         ),
         ([1, 2], "source: expected a path or a name"),
+        ([{"state": 1, "reward": 1.0}], r"pyarrow\.Table\.from_pylist\(rows\)"),
+        (np.eye(3), r"name its columns"),
     ],
 )
 def test_what_is_no_source(source, said):
@@ -239,6 +252,15 @@ def test_a_lazy_frame_is_to_be_collected():
     lazy = polars.LazyFrame({"state": [1], "reward": [1.0]})
     with pytest.raises(InvalidInputError, match=r"source: .*|collect\(\)"):
         lincat.evaluate(lazy)
+
+
+def test_a_trained_model_is_to_be_wrapped():
+    class Trained:
+        def predict(self, observation, deterministic=True):
+            return 1, None
+
+    with pytest.raises(InvalidInputError, match=r"lambda observation: model\.predict"):
+        lincat.evaluate(Corridor(), policy=Trained(), steps=100)
 
 
 def test_an_environment_that_cannot_be_copied():

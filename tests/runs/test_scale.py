@@ -57,6 +57,14 @@ def test_no_state_is_certain_and_nothing_but_chance_has_a_scale():
     assert fitted(flat)[1] is None
 
 
+def test_what_rounding_leaves_of_a_certain_return_has_no_scale():
+    x = np.random.default_rng(0).random((501, 1))
+    no = np.zeros(500, bool)
+    potential, scale = fitted(Steps(x[:-1], np.ones(500), x[1:], no, no))
+    assert potential.values(x) == pytest.approx(np.full(501, 5.0), rel=1e-6)
+    assert scale is None
+
+
 def test_discounts_are_rounded_to_nodes_and_kept_on_average():
     data = steps(20_000)
     potential, scale = fitted(data)

@@ -102,11 +102,12 @@ def _summary(rows: Sequence[Row]) -> str:
     strictly = total - sum(len(misses(row, noise=0.0)) for row in rows)
     clearly = sum(len(misses(row)) for row in rows)
     logs = sorted({row.runs for row in rows})
+    rest = f"{logs[0]} logs each" if len(logs) == 1 else f"{logs[0]} to {logs[-1]} logs"
     return (
         f"This is the worst of all cells with {_BARS.rows:,} transitions or more; noise is two "
         f"standard errors. Of all figures counted there, variance and entropic risk among them, "
         f"{strictly} of {total} are within the bars as they stand, and {clearly} miss one by more "
-        f"than noise. Rows rest on {logs[0]} to {logs[-1]} logs. The cost is that of intervals of "
+        f"than noise. Rows rest on {rest}. The cost is that of intervals of "
         "six kinds for three states, from the first transition to the last figure.\n"
     )
 

@@ -224,10 +224,14 @@ def policy_from(
             made = Function(function, *spaces)
             made.description = policy
             return made
+    trained = callable(getattr(policy, "predict", None))
     raise fail(
         "policy",
-        "random, balance, module:function, or a .json, .npy or .zip file",
-        repr(policy),
+        "random, balance, module:function, a .json, .npy or .zip file, or a function",
+        shown(policy),
+        "give a function: policy=lambda observation: model.predict(observation)[0]"
+        if trained
+        else "",
     )
 
 

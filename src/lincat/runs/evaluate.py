@@ -161,6 +161,8 @@ def resume(
     source: object = None,
     policy: Callable[..., Any] | Policy | None = None,
     steps: int | None = None,
+    append: bool = False,
+    on_bad_rows: Literal["stop", "skip"] | None = None,
 ) -> Run:
     """Continue a run from its last checkpoint, or make a finished one longer.
 
@@ -170,11 +172,15 @@ def resume(
         The run, or its folder.
     source : object, optional
         What the run was given, if that was a Python object: a configuration cannot hold it. Frames
-        must have the rows that they had.
+        must have the rows that they had; with ``append`` others follow.
     policy : function, optional
         Likewise.
     steps : int, optional
         Learn from so many transitions in all.
+    append : bool
+        Learn from rows that were added to its logs, or to the frame.
+    on_bad_rows : "stop" or "skip", optional
+        Instead of what the run was told.
 
     Examples
     --------
@@ -184,7 +190,9 @@ def resume(
     2000
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
-    for _ in continued(folder, Given(source, policy), steps=steps).run():
+    given = Given(source, policy)
+    going_on = continued(folder, given, steps=steps, append=append, on_bad_rows=on_bad_rows)
+    for _ in going_on.run():
         pass
     kept = run.temporary if isinstance(run, Run) else None
     return Run(folder, trust_code=True, temporary=kept)

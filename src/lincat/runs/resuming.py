@@ -74,7 +74,7 @@ def _continued(
         config = msgspec.structs.replace(config, on_bad_rows=on_bad_rows)
     if steps is not None or append:
         config = msgspec.structs.replace(config, steps=steps)
-    if append:
+    if append and (given is None or given.source is None):
         config = _with_new_files(folder, config, list(more))
     opened = open_source(config, given)  # before anything is written
     if append:

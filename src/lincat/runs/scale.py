@@ -28,6 +28,7 @@ from lincat.runs.potential import Potential
 
 _KEY: Final = "lincat scale"
 _LEAST: Final = 0.15  # of the scale of all observations together
+_ROUNDING: Final = 1e-9  # of values and rewards
 _NODES: Final = 8  # of discounts; sums are kept for each of them and each node of rewards
 _BINS: Final = 200  # of the density of discounts
 #: Nodes of rewards in such units, which are spread out and much alike.
@@ -72,7 +73,8 @@ class Scale:
         squared = replace(steps, reward=error**2, discount=discount**2)
         second = Potential.fit(features, [squared], gamma, ridge=ridge)
         least = _LEAST * float(np.sqrt(np.maximum(second.values(steps.observation), 0.0).mean()))
-        if not least > 0.0:
+        # Of a certain return, TD errors are what rounding left over.
+        if not least > _ROUNDING * max(np.abs(value).max(), np.abs(steps.reward).max()):
             return None
         scale = cls(second, least, np.ones(1))
         ahead = scale._discount(steps, *scale.both_values(steps), gamma)

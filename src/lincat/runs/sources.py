@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from lincat._arguments import fail, reason
 from lincat.data.in_memory import InMemorySource
 from lincat.data.source import Source
@@ -103,13 +105,21 @@ def _object(config: EvaluationConfig, thing: Any, policy: Acting) -> Opened:
     for kind in _KINDS:
         if kind.fits(thing):
             return kind.open(config, thing, policy)
-    remedy = ""
-    if isinstance(thing, FiniteMDP):
-        remedy = "a decision process needs a policy: mdp.under(policy)"
-    elif callable(getattr(thing, "collect", None)):
-        remedy = "give what its collect() returns"
     words = ", ".join(kind.words for kind in _KINDS)
-    raise fail("source", f"a path or a name, {words}", type(thing).__name__, remedy)
+    raise fail("source", f"a path or a name, {words}", type(thing).__name__, _line_for(thing))
+
+
+def _line_for(thing: Any) -> str:
+    """The line that works for what is nearly a source."""
+    if isinstance(thing, FiniteMDP):
+        return "a decision process needs a policy: mdp.under(policy)"
+    if callable(getattr(thing, "collect", None)):
+        return "give what its collect() returns"
+    if isinstance(thing, np.ndarray):
+        return 'name its columns: {"obs_0": array[:, 0], "obs_1": array[:, 1], "reward": ...}'
+    if isinstance(thing, list) and thing and isinstance(thing[0], dict):
+        return "rows make a table: pyarrow.Table.from_pylist(rows)"
+    return ""
 
 
 def _named(config: EvaluationConfig, policy: Acting) -> Opened:

@@ -102,7 +102,8 @@ class FramePlace:
         try:
             table = pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
         except Exception as error:  # other people's code: anything can come
-            raise fail(name, "columns that Arrow can hold", reason(error)) from error
+            remedy = "leave such columns out, if they are not needed"
+            raise fail(name, "columns that Arrow can hold", reason(error), remedy) from error
         # What pandas calls an index without a name: the rows that a selection has left, say.
         named = [x for x in table.schema.names if not re.fullmatch(r"__index_level_\d+__", x)]
         return cls(name, _plain(table.select(named)))
