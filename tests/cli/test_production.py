@@ -134,3 +134,20 @@ def test_one_process_at_a_time(here):
     assert (here / "run" / "lock").exists()
     evaluate("log.csv", "--out", "run", "--force")
     assert not (here / "run" / "lock").exists()
+
+
+def test_a_log_with_many_more_ids_than_it_began_with_gets_a_larger_table(here):
+    early = "".join(f"s{i % 5},1\n" for i in range(300))
+    late = "".join(f"new {i},2\n" for i in range(200))
+    (here / "log.csv").write_text(HEADER + early + late)
+    evaluate("log.csv", "--warm-up", 200, "--out", "run")
+    run = lincat.read_run("run")
+    assert "More ids came than the first rows showed: a table of 1,344 rows." in run.answer.notes
+    assert run.answer.transitions == 499
+    assert run.config.feature_options == {"capacity": 1344}
+    # A stream cannot be begun again: what was learned is kept, and the option that is named works.
+    stream = (HEADER + early + late).encode()
+    ended = lincat_here("evaluate", "-", *OPTIONS, "--warm-up", 200, "--out", "in", stdin=stream)
+    assert_one_line(ended, "--features tabular --feature-option capacity=840")
+    option = ["--features", "tabular", "--feature-option", "capacity=840"]
+    evaluate("-", *option, "--warm-up", 200, "--out", "more", stdin=stream)

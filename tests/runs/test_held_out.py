@@ -41,6 +41,9 @@ def test_some_of_every_part(total, parts, share, data, missing):
         np.testing.assert_array_equal(
             piece.truncated, (steps.truncated[state] | parted) & ~(parted & steps.terminated[state])
         )
+        jumps = np.flatnonzero(np.diff(state) > 1) + 1
+        assert set(jumps) == set(again.cuts) & set(range(1, len(state)))
+    assert SpreadHoldOut.at(keeper.edges).rows == rows
     skip = data.draw(st.integers(0, len(wanted)))
     later = SpreadHoldOut(total, rows, parts)
     passed = [

@@ -102,6 +102,14 @@ def test_pictures(run):
         run.validation.plot("nobody")
 
 
+def test_models_show_themselves(run):
+    text = repr(run.model)
+    assert text.startswith(f"Model: CategoricalLSTD, gamma 0.5, {run.answer.transitions:,} trans")
+    assert run.model.features.describe() in text
+    assert text.endswith("100 intervals")
+    assert run.model.features.describe() in run.model._repr_html_()
+
+
 def test_validations_show_themselves(run):
     text = repr(run.validation)
     assert run.validation.description in text

@@ -89,6 +89,14 @@ def test_clusters_are_found_and_the_largest_comes_first():
     np.testing.assert_array_equal(found, centres[[1, 2, 0]])
 
 
+def test_nothing_starts_where_rows_were_held_out():
+    steps = Steps(
+        np.arange(9), np.zeros(9), np.arange(9) + 1, np.zeros(9, bool), np.arange(9) % 3 == 2
+    )
+    assert start_observations(steps).tolist() == [0, 3, 6]
+    assert start_observations(steps, cuts=[3]) is None  # a single other one
+
+
 def test_few_different_points_are_all_shown():
     seen = np.array([[1.0], [2.0], [1.0], [2.0]])
     shown = choose_states(seen, None, n_states=8, seed=0)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lincat.cli.options import find_local_modules, output_options, pairs, require_option, terminal
+from lincat.cli.options import (
+    WHOLE,
+    find_local_modules,
+    output_options,
+    pairs,
+    require_option,
+    terminal,
+)
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.tables.formats import FORMATS
@@ -41,7 +48,7 @@ _EXAMPLE: dict[str, Any] = {
     help="TOML file with any of these options, such as a run's config.toml; flags win.",
 )
 @click.option("--gamma", type=float, help="Discount factor; 0.99, or the finite process's own.")
-@click.option("--steps", type=int, help="Transitions to learn from; all of a file by default.")
+@click.option("--steps", type=WHOLE, help="Transitions to learn from; all of a file by default.")
 @click.option(
     "--n-step",
     type=int,
@@ -98,7 +105,7 @@ _EXAMPLE: dict[str, Any] = {
 )
 @click.option(
     "--warm-up",
-    type=int,
+    type=WHOLE,
     help="Transitions that features are chosen and fitted on; 100,000, or 10,000 where learning "
     "goes step by step.",
 )
@@ -127,7 +134,7 @@ _EXAMPLE: dict[str, Any] = {
 @click.option("--dtype", type=click.Choice(DTYPES), help="[default: float64]")
 @click.option(
     "--validate",
-    type=int,
+    type=WHOLE,
     metavar="N",
     help="Check against N returns: rolled out, held out, or exact for a finite process. By default "
     "1,000 rollouts, or a tenth of a log that is long enough; 0 for no check.",

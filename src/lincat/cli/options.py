@@ -22,6 +22,24 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 _QUIET = click.option("--quiet", is_flag=True, help="No progress and no notes, only the result.")
 
 
+class _Whole(click.ParamType[int]):
+    """A whole number, which may be written 1e6 or 1_000_000."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        if not number.is_integer():
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        return int(value) if isinstance(value, int) or str(value).isdigit() else int(number)
+
+
+WHOLE = _Whole()
+
+
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--json``, ``--out``, ``--force``, ``--seed`` and ``--quiet`` to a command."""
     return _with_options(

@@ -8,13 +8,19 @@ from typing import Literal
 import click
 
 from lincat.cli.evaluate import finish
-from lincat.cli.options import find_local_modules, machine_options, require_option, run_argument
+from lincat.cli.options import (
+    WHOLE,
+    find_local_modules,
+    machine_options,
+    require_option,
+    run_argument,
+)
 
 
 @click.command(short_help="Continue a run after an interruption.")
 @run_argument
 @click.argument("more", nargs=-1, metavar="[MORE]...")
-@click.option("--steps", type=click.IntRange(min=1), help="Learn from so many transitions in all.")
+@click.option("--steps", type=WHOLE, help="Learn from so many transitions in all.")
 @click.option(
     "--append",
     is_flag=True,

@@ -19,6 +19,8 @@ from lincat._arguments import (
 )
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
 
+_ROUNDING = 1e-11  # of what TD errors are differences of
+
 #: How states are given: by features, or by their numbers.
 FeatureKind: TypeAlias = Literal["dense", "sparse", "states"]
 
@@ -147,7 +149,11 @@ class Transitions:
         here = check_array(value, "value", shape=(n,))
         there = check_array(value_next, "value_next", shape=(n,))
         other = self[:]
-        other.reward = self.reward + self.discounts(gamma) * there - here
+        following = self.discounts(gamma) * there
+        error = self.reward + following - here
+        size = np.abs(self.reward) + np.abs(following) + np.abs(here)
+        # What rounding leaves of a certain return is no chance, and would get a grid of its own.
+        other.reward = np.where(np.abs(error) > _ROUNDING * size, error, 0.0)
         return other
 
     def in_units(self, scale: ArrayLike, discount: ArrayLike) -> Transitions:

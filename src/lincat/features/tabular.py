@@ -19,6 +19,10 @@ _SPAN = 2**22  # integers, from the smallest to the largest id, that are looked 
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
+class TableFullError(InvalidInputError):
+    """An id came for which a table has no row."""
+
+
 @final
 class Tabular(Features):
     """A table with a row for each id: state numbers, names, tuples, anything hashable.
@@ -136,7 +140,11 @@ class Tabular(Features):
                     raise fail("observations", "ids that equal themselves", what)
                 if row == self.n_features_:
                     expected = f"at most {row} different ids"
-                    raise fail("observations", expected, f"one more, {what}", "raise capacity=")
+                    remedy = (
+                        f"raise capacity= (--features tabular --feature-option capacity={10 * row})"
+                    )
+                    full = fail("observations", expected, f"one more, {what}", remedy)
+                    raise TableFullError(str(full))
                 self._rows_[value] = row
             rows[i] = row
         return rows

@@ -12,6 +12,7 @@ from lincat.data.steps import Steps, joined
 from lincat.features._base import Features
 from lincat.features.auto import choose_features, features_from_name
 from lincat.features.lookup import Lookup
+from lincat.features.tabular import Tabular
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.registry import LEARNERS
@@ -50,7 +51,7 @@ def begin_model(
             )
             said = [plan.reason, "Learner: the batch solution (CategoricalLSTD), from sums."]
             return plan.model(sort), plan.n_step, said
-        known = f"{plan.features.n_known_:,}"
+        known = f"{_expected(plan.features):,}"
         said = [f"Learner: Linear-CTD, step by step, as sums of {known} features are too many."]
         features = plan.features if plan.potential is None else _features(sample, config, opened)[0]
     else:
@@ -66,13 +67,19 @@ def _from_sums(config: EvaluationConfig) -> bool:
 
 
 def _sums_fit(features: Features) -> bool:
-    return features.n_known_ <= (_MOST_ROWS if features.table else _MOST_DENSE)
+    return _expected(features) <= (_MOST_ROWS if features.table else _MOST_DENSE)
+
+
+def _expected(features: Features) -> int:
+    """Features that will be used; a capacity that was asked for is meant to be needed."""
+    capacity = features.capacity if isinstance(features, Tabular) else None
+    return max(features.n_known_, capacity or 0)
 
 
 def _sums_beside(features: Features, intervals: int) -> bool:
     """Whether sums cost no more than the steps beside which they are kept, for intervals."""
     if features.table:
-        return features.n_known_ <= _MOST_ROWS
+        return _sums_fit(features)
     small = Statistics.nbytes_for(features.n_features_) <= _BESIDE
     return small and features.n_features_ <= intervals
 

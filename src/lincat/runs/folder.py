@@ -205,6 +205,11 @@ class RunFolder:
         for old in self._all_checkpoints()[:-_KEPT_CHECKPOINTS]:
             shutil.rmtree(old, ignore_errors=True)
 
+    def forget_checkpoints(self) -> None:
+        """Drop what a run has learned that begins again."""
+        for place in self._all_checkpoints():
+            shutil.rmtree(place, ignore_errors=True)
+
     def last_checkpoint(self) -> Path | None:
         """The folder of the newest checkpoint."""
         found = self._all_checkpoints()

@@ -158,6 +158,12 @@ class SpreadHoldOut:
                 elif len(piece):
                     yield piece
 
+    @property
+    def cuts(self) -> list[int]:
+        """The steps, of those passed on, before which some were held out."""
+        sizes = np.subtract(self.edges[1::2], self.edges[::2])
+        return [int(x) for x in np.array(self.edges[1::2]) - np.cumsum(sizes)]
+
     def skippable(self, steps: int) -> int:
         """Return how many of the first so many steps need not be read again.
 

@@ -21,6 +21,7 @@ from lincat._arguments import InvalidInputError, fail, reason
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.data.transitions import Transitions
+from lincat.features.tabular import TableFullError
 from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.divergence import DivergenceError
@@ -50,6 +51,7 @@ _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Transitions learned from at a time: so many at first, then this share of those seen so far.
 _FIRST_PIECE = 1024
 _PIECES = 32
+_ROOM, _MOST_IDS = 16, 1_000_000  # rows of a larger table for each id that is known, and in all
 _MOST_PASSES = 10  # over a log, without being asked for
 
 
@@ -115,7 +117,13 @@ class EvaluationRun:
         """
         claim(self.folder.path)
         try:
-            yield from self._run()
+            while True:
+                try:
+                    yield from self._run()
+                    return
+                except TableFullError:
+                    if not self._larger_table():
+                        raise
         except InvalidInputError as error:
             if not hasattr(self, "recorder") or self.model.done <= self._begun_with:
                 raise
@@ -126,6 +134,22 @@ class EvaluationRun:
             ) from error
         finally:
             release(self.folder.path)
+
+    def _larger_table(self) -> bool:
+        """Begin a log again, with more rows for ids than its first part showed, if that helps."""
+        opened, features = self._opened, self.model.features
+        if not opened.is_recorded or opened.is_live or self.config.features != "auto":
+            return False
+        rows = max(opened.rows or 0, _ROOM * features.n_known_)
+        options = {"capacity": min(rows, _MOST_IDS)}
+        self.config = msgspec.structs.replace(
+            self.config, features="tabular", feature_options=options
+        )
+        self.folder.config = self.config
+        self.folder.forget_checkpoints()
+        self.notes = [f"More ids came than the first rows showed: a table of {rows:,} rows."]
+        self.seconds, self._begun_with, self._passes, self._in_pass = 0.0, 0, 0, 0
+        return True
 
     def _run(self) -> Iterator[Progress]:
         opened, config = self._opened, self.config
@@ -365,7 +389,9 @@ class EvaluationRun:
         source, problem = self._opened.source, self._opened.problem
         starts = source.starts
         if starts is None or len(starts) == 0:
-            starts = start_observations(sample)
+            held = self._held
+            cuts = held.cuts if isinstance(held, SpreadHoldOut) else ()
+            starts = start_observations(sample, cuts)
         return choose_states(
             sample.observation,
             starts,

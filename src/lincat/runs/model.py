@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -56,6 +57,23 @@ class Model:
     scale: Scale | None = None
     # One thread makes features, the other asks for predictions, and a table may grow meanwhile.
     _alone: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        """What it is, what it learned from, and what it says of returns."""
+        learner = self.learner
+        text = (
+            f"Model: {type(learner).__name__}, gamma {learner.gamma:g}, "
+            f"{self.done:,} transitions\n{self.features.describe()}"
+        )
+        grid = vars(learner).get("_grid_")  # as far as it is known: nothing is solved for a text
+        if grid is None:
+            return text
+        about = "" if self.potential is None else " about a potential"
+        ends = f"[{grid.low:.5g}, {grid.high:.5g}]"
+        return f"{text}\nReturns{about} on {ends}, {grid.intervals} intervals"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines())
 
     @classmethod
     def read(cls, folder: Path, *, trust_code: bool = False) -> Model:

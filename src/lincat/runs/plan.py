@@ -68,7 +68,7 @@ class _Sizes(NamedTuple):
 _SIZES = (
     _Sizes(5_000, 64, 32, 16, 128, 64),
     _Sizes(50_000, 100, 64, 32, 500, 250),
-    _Sizes(math.inf, 250, 100, 48, 600, 500),
+    _Sizes(math.inf, 250, 100, 48, 600, 400),
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,14 +76,16 @@ class ShownStates:
         return cls(stored.names, [_restored(one) for one in stored.members])
 
 
-def start_observations(steps: Steps) -> Any:
+def start_observations(steps: Steps, cuts: Collection[int] = ()) -> Any:
     """Return the first observations of episodes; None where the record does not tell.
 
     A record without an end of an episode has no starts, and one in which most rows do not follow
-    each other (a shuffled one) does not show them.
+    each other (a shuffled one) does not show them. Nothing starts at ``cuts``, the steps before
+    which others were held out.
     """
     ends = steps.terminated | steps.truncated
     begins = np.flatnonzero(ends[:-1]) + 1
+    begins = begins[~np.isin(begins, list(cuts))]
     if len(begins) < _FEWEST_STARTS or len(begins) > 0.5 * len(steps):
         return None
     first = np.concatenate([[0], begins])[:_MOST_STARTS]

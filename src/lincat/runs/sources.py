@@ -134,7 +134,7 @@ def _named(config: EvaluationConfig, policy: Acting) -> Opened:
         return _minari(config, name)
     if first in catalog.names():
         return _process(config, catalog.build(first, seed=config.seed))
-    if first.endswith(".json"):
+    if first.endswith(".json") and not _is_array(first):
         return _process(config, read_problem(first))
     if first == "-" or Path(first).exists():
         return _files(config)
@@ -250,6 +250,15 @@ def _gamma(config: EvaluationConfig) -> float:
 def _fewer(wanted: int | None, there: int | None) -> int | None:
     known = [n for n in (wanted, there) if n is not None]
     return min(known, default=None)
+
+
+def _is_array(path: str) -> bool:
+    """Whether a JSON file holds an array, which is a log, and not a finite process."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(64).lstrip().startswith(b"[")
+    except OSError:
+        return False
 
 
 def _looks_like_a_path(text: str) -> bool:

@@ -30,6 +30,7 @@ _DEVIATIONS = 6.0
 _WIDER = 0.01  # the share by which a standard deviation may come out too large
 _BARE = 0.05  # of the smallest one worth looking at: the standard deviation of what is certain
 _SMALLEST_SD = 0.1  # of the pooled one; states that are nearly certain must not set the spacing
+_NOTHING = 1e-3  # width of the grid of a return that is 0: it says nothing of a unit
 _OUTER = 0.001  # share of states, at each end, that need not be looked at
 
 
@@ -139,6 +140,8 @@ def _range(
         # What follows a state that was never left is not among the rewards seen.
         ends = np.concatenate([reach(reward, discount), typical])
         low, high = max(low, float(ends.min())), min(high, float(ends.max()))
+    if low == high == 0.0:  # nothing was ever earned, or all of it is certain
+        return -_NOTHING / 2.0, _NOTHING / 2.0
     narrowest = 1e-6 * max(abs(low), abs(high), 1e-300)
     if high - low < narrowest:  # a single value, or nearly so
         low, high = low - 0.5e3 * narrowest, high + 0.5e3 * narrowest

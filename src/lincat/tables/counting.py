@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 
 from lincat.tables.readers import STDIN, input_bytes, open_table
@@ -35,7 +36,9 @@ def count_rows(path: str, kind: str) -> int | None:
         table.close()
         return rows
     try:
-        return _arrow_rows(path) if kind == "arrow" else _lines(path) - (kind == "csv")
+        if kind == "arrow":
+            return _arrow_rows(path)
+        return _elements(path) if path.lower().endswith(".json") else _lines(path) - (kind == "csv")
     except OSError:  # Arrow's errors are of this kind
         return None
 
@@ -48,6 +51,15 @@ def _lines(path: str) -> int:
             count += block.count(b"\n")
             last = block
     return count + (not last.endswith(b"\n"))
+
+
+def _elements(path: str) -> int | None:
+    """Elements of an array in JSON."""
+    with input_bytes(path) as file:
+        try:
+            return len(msgspec.json.decode(file.read(), type=list[msgspec.Raw]))
+        except msgspec.DecodeError:
+            return None
 
 
 def _arrow_rows(path: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -54,9 +55,10 @@ class FileSource:
     Parameters
     ----------
     paths : str, Path, a sequence of them, or a frame
-        Files, or folders whose files are read in order of their names; ``"-"`` is standard input,
-        which can be read once. A frame is anything with ``__arrow_c_stream__`` (pandas, polars,
-        Arrow, DuckDB), or a dict of columns; it is read as it is now.
+        Files, patterns (``"logs/*.csv"``), or folders, whose files, in folders below too, are read
+        in order of their names; a folder ``site=a`` is a column of its files; ``"-"`` is standard
+        input, which can be read once. A frame is anything with ``__arrow_c_stream__`` (pandas,
+        polars, Arrow, DuckDB), or a dict of columns; it is read as it is now.
     columns : Columns, optional
         Which column holds what; by default found by their names.
     format : "parquet", "csv", "jsonl" or "arrow", optional
@@ -283,6 +285,8 @@ class FileSource:
         """Refuse a table with other columns than the first."""
         found = find_columns(self._columns, table.names, name)
         have = self._layout.columns
+        if have.by_default and set(have.needed) <= set(table.names):
+            return
         if replace(found, step=None) != replace(have, step=None):
             other = [
                 x
@@ -377,7 +381,12 @@ def find_files(paths: str | Path | Sequence[str | Path], format: str | None) -> 
     for path in map(str, given):
         if path == STDIN and len(given) > 1:
             raise fail("paths", "standard input alone, or files", f"{len(given)} paths")
-        files += _in_folder(path, format) if path != STDIN and Path(path).is_dir() else [path]
+        if path != STDIN and Path(path).is_dir():
+            files += _in_folder(path, format)
+        elif any(sign in path for sign in "*?[") and not Path(path).exists():
+            files += sorted(glob.glob(path, recursive=True)) or [path]  # a pattern in quotes
+        else:
+            files.append(path)
     kinds = {format_of(file, format): file for file in files}
     if len(kinds) > 1:
         raise fail("paths", "files of one format", ", ".join(kinds.values()))
@@ -389,9 +398,10 @@ def _in_folder(folder: str, format: str | None) -> list[str]:
     with reading(folder, "folder"):
         files = sorted(
             str(path)
-            for path in Path(folder).iterdir()
+            for path in Path(folder).rglob("*")
             if path.is_file()
-            and not path.name.startswith((".", "_"))  # marks that other programs leave
+            # marks that other programs leave
+            and not any(x.startswith((".", "_")) for x in path.relative_to(folder).parts)
             and path.name.lower().endswith(endings)
         )
     if not files:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -63,8 +65,12 @@ class FilePlace:
         return self.format == "parquet"
 
     def open(self, *, stop: bool) -> Table:
-        """Open the file."""
-        return open_table(self.path, self.format, stop=stop)
+        """Open the file; folders ``key=value`` above it are columns, as Hive and Spark write."""
+        table = open_table(self.path, self.format, stop=stop)
+        parts = (part.partition("=") for part in PurePath(self.path).parts[:-1])
+        keys = {key: unquote(value) for key, sign, value in parts if key and sign}
+        keys = {key: value for key, value in keys.items() if key not in table.names}
+        return _Partition(table, keys) if keys else table
 
     def count(self) -> int | None:
         """Return the number of rows; of text the number of lines."""
@@ -96,7 +102,8 @@ class FramePlace:
         try:
             table = pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
         except Exception as error:  # other people's code: anything can come
-            raise fail(name, "columns that Arrow can hold", reason(error)) from error
+            remedy = "leave such columns out, if they are not needed"
+            raise fail(name, "columns that Arrow can hold", reason(error), remedy) from error
         # What pandas calls an index without a name: the rows that a selection has left, say.
         named = [x for x in table.schema.names if not re.fullmatch(r"__index_level_\d+__", x)]
         return cls(name, _plain(table.select(named)))
@@ -108,6 +115,40 @@ class FramePlace:
     def count(self) -> int:
         """Return the number of rows."""
         return int(self.table.num_rows)
+
+
+class _Partition:
+    """A table with columns that are the same in all of its rows."""
+
+    def __init__(self, table: Table, keys: dict[str, str]) -> None:
+        self._table, self._keys = table, keys
+        self.names, self.typed, self.n_rows = [*table.names, *keys], table.typed, table.n_rows
+
+    def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
+        own = [name for name in needed if name not in self._keys]
+        for chunk in self._table.chunks(own, rows, skip):
+            columns = dict(chunk.columns)
+            for name in needed:
+                if name in self._keys and chunk.n_rows:
+                    columns[name] = self._constant(self._keys[name], chunk.n_rows)
+            yield replace(chunk, columns=columns)
+
+    def _constant(self, text: str, n: int) -> Any:
+        """Numbers where the file has types, and texts look like numbers."""
+        value: Any = text
+        for form in (int, float) if self.typed else ():
+            try:
+                value = form(text)
+                break
+            except ValueError:
+                continue
+        return pa.array([value] * n)
+
+    def misses(self, names: Sequence[str]) -> bool:
+        return self._table.misses([name for name in names if name not in self._keys])
+
+    def close(self) -> None:
+        self._table.close()
 
 
 def is_frame(value: Any) -> bool:

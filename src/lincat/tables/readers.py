@@ -90,6 +90,8 @@ def format_of(path: str, given: str | None) -> str:
     for name, endings in FORMATS.items():
         if path.lower().endswith(endings):
             return name
+    if path.lower().endswith(".json"):
+        return "jsonl"  # an array of objects
     if path == STDIN and (begins := _format_of_stream()) is not None:
         return begins
     known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
@@ -138,7 +140,12 @@ def _format_of_stream() -> str | None:
     if peek is None or sys.stdin.isatty():
         return None
     head: bytes = peek(8)[:8]
-    for magic, name in ((b"{", "jsonl"), (b"\xff\xff\xff\xff", "arrow"), (b"PAR1", "parquet")):
+    for magic, name in (
+        (b"{", "jsonl"),
+        (b"[", "jsonl"),
+        (b"\xff\xff\xff\xff", "arrow"),
+        (b"PAR1", "parquet"),
+    ):
         if head.lstrip().startswith(magic):
             return name
     is_text = bool(head) and not any(byte < 32 and byte not in b"\t\r\n" for byte in head)

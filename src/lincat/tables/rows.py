@@ -96,8 +96,13 @@ def find_layout(
 
     With ``mixed`` numbers come so too: some are missing, or their names matter.
     """
+    kinds = [cells.kind_of(chunk.columns[name], typed=typed) for name in found.observation]
+    if found.by_default and len(kinds) > 1:  # no more than can be used: no times, no lists
+        usable = [not kind.startswith(("type", "list")) for kind in kinds]
+        if any(usable):
+            found = _only(found, usable)
+            kinds = [kind for kind, good in zip(kinds, usable, strict=True) if good]
     names = found.observation
-    kinds = [cells.kind_of(chunk.columns[name], typed=typed) for name in names]
     for name, kind in zip(names, kinds, strict=True):
         if kind.startswith("type") or (kind.startswith("list") and len(names) > 1):
             expected = "numbers, integers or texts, or a single column of lists of numbers"
@@ -135,6 +140,20 @@ def find_layout(
         if cells.kind_of(chunk.columns[found.step], typed=typed) != "integer":
             layout = replace(layout, columns=replace(found, step=None))
     return layout
+
+
+def _only(found: Found, usable: list[bool]) -> Found:
+    """The same columns, but for observations that cannot be used."""
+
+    def chosen(names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name, good in zip(names, usable, strict=True) if good)
+
+    following = found.next_observation
+    return replace(
+        found,
+        observation=chosen(found.observation),
+        next_observation=None if following is None else chosen(following),
+    )
 
 
 def _first_length(values: Any) -> int:

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lincat._arguments import InvalidInputError, fail
@@ -24,6 +25,7 @@ from lincat.tables.readers import Chunk, input_bytes, name_of, numbers_without, 
 
 _BLOCK = 1 << 20  # bytes read at a time
 _LONGEST_LINE = 1 << 26
+_DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 # The file that Arrow read last. Its reading thread lets go of a file a moment after the last row is
 # out; were nobody else to hold it, that takes the interpreter, and a process that is ending aborts.
 _read_last: list[Any] = []
@@ -85,7 +87,7 @@ class CsvTable:
             for batch in reader:
                 for start in range(0, len(batch), rows):
                     piece = batch.slice(start, rows)
-                    columns = {name: piece.column(name) for name in needed}
+                    columns = {name: self._cells(piece.column(name)) for name in needed}
                     chunk = self._numbered(columns, len(piece), at)
                     yield chunk
                     if self._error is not None:
@@ -95,6 +97,12 @@ class CsvTable:
             raise self._error
         if self._lost:
             yield self._numbered({}, 0, at)
+
+    def _cells(self, values: Any) -> Any:
+        """Decimal commas as points, where no comma separates cells."""
+        if self._delimiter == "," or not pc.any(pc.match_substring(values, ",")).as_py():
+            return values
+        return pc.replace_substring_regex(values, _DECIMAL_COMMA, r"\1.\2")
 
     def _on_lost(self, row: Any) -> str:
         if self._stop:
@@ -126,7 +134,10 @@ class CsvTable:
 
 
 class JsonTable:
-    """JSON lines: an object in each line, with the same keys. Empty lines are passed over."""
+    """JSON lines: an object in each line, with the same keys. Empty lines are passed over.
+
+    An array of objects, as pandas writes it, will do too; it is read as a whole.
+    """
 
     n_rows = None
     typed = False
@@ -136,7 +147,7 @@ class JsonTable:
         self._error: Exception | None = None
         with reading(path, "file of JSON lines"):
             self._input = input_bytes(path)
-            self._blocks = _blocks(self._input, path)
+            self._blocks = _objects(_blocks(self._input, path))
             self._begun: list[list[bytes]] = []  # read while looking for the names of columns
             self.names = list(self._first_object())
 
@@ -261,6 +272,22 @@ def _blocks(stream: Any, path: str) -> Iterator[list[bytes]]:
         _check_length(pending, path)
     if pending:
         yield _lines(pending)
+
+
+def _objects(blocks: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
+    """Yield blocks as they are, or the objects of an array, if it is one."""
+    first = next(blocks, None)
+    if first is None:
+        return
+    if first and first[0].lstrip().startswith(b"["):
+        try:
+            content = b"\n".join([*first, *itertools.chain.from_iterable(blocks)])
+            yield [bytes(one) for one in msgspec.json.decode(content, type=list[msgspec.Raw])]
+            return
+        except msgspec.DecodeError as error:
+            raise ValueError(f"an array that is no JSON ({error})") from None
+    yield first
+    yield from blocks
 
 
 def _lines(block: bytes) -> list[bytes]:

@@ -1,0 +1,26 @@
+"""What rounding leaves over is no chance."""
+
+import numpy as np
+
+import lincat
+
+
+def test_td_errors_of_a_certain_return_are_zero():
+    n = 500
+    value = 10.0 + 1e-13 * np.random.default_rng(0).normal(size=n + 1)
+    rows = lincat.Transitions(np.zeros(n, int), np.ones(n), np.zeros(n, int))
+    centred = rows.centred(value[:-1], value[1:], gamma=0.9)
+    assert (centred.reward == 0.0).all()
+    small = rows.centred(np.full(n, 10.0), np.full(n, 10.0 + 1e-8), gamma=0.9)
+    np.testing.assert_allclose(small.reward, 9e-9, rtol=1e-6)
+
+
+def test_a_certain_return_of_points_is_learned_as_such():
+    x = np.random.default_rng(0).random(3001)
+    log = {"obs_x": x[:-1], "reward": np.ones(3000), "next_obs_x": x[1:]}
+    run = lincat.evaluate(log, gamma=0.8)
+    found = run.predict([[0.2], [0.8]])
+    np.testing.assert_allclose(found.mean(), 5.0, rtol=1e-6)
+    assert found.proper().std().max() < 1e-2
+    assert run.trusted is not False
+    assert found.grid.intervals < 5000
