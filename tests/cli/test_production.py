@@ -151,3 +151,31 @@ def test_a_log_with_many_more_ids_than_it_began_with_gets_a_larger_table(here):
     assert_one_line(ended, "--features tabular --feature-option capacity=840")
     option = ["--features", "tabular", "--feature-option", "capacity=840"]
     evaluate("-", *option, "--warm-up", 200, "--out", "more", stdin=stream)
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--learner", "linear_ctd", "--features", "tiles"], ["--features", "smooth"]]
+)
+def test_an_exported_run_answers_alike_and_is_small(here, options):
+    from tests.runs.logs import write_points
+
+    log = write_points(here / "log.parquet", rows=600)
+    settings = ["--gamma", 0.8, "--validate", 0, "--intervals", 20, *options]
+    assert lincat_here("evaluate", log, *settings, "--out", "run").code == 0
+    ended = lincat_here("export", "run", "--out", "small")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.startswith("Written: small, ")
+    run, small = lincat.read_run("run"), lincat.read_run("small")
+    points = run.shown.members[0]
+    np.testing.assert_allclose(
+        small.predict(points).cdf_values, run.predict(points).cdf_values, atol=1e-5
+    )
+    sizes = [
+        sum(p.stat().st_size for p in run.path.rglob("*") if p.is_file()) for run in (run, small)
+    ]
+    assert sizes[1] < 0.5 * sizes[0]
+    rows = json.loads(lincat_here("predict", "small", "--json").out)
+    assert "mean_low" not in rows[0]
+    assert lincat_here("report", "small").code == 0
+    assert_one_line(lincat_here("resume", "small", "--append"), "that has a checkpoint")
+    assert_one_line(lincat_here("export", "run", "--out", "small"), "a new or empty folder")

@@ -12,6 +12,7 @@ import lincat
 from lincat.cli.bench import bench
 from lincat.cli.compare import compare
 from lincat.cli.evaluate import evaluate
+from lincat.cli.export import export
 from lincat.cli.leaving import INTERRUPTED, leave
 from lincat.cli.predict import predict
 from lincat.cli.report import report
@@ -32,7 +33,7 @@ def cli() -> None:
     """
 
 
-for command in (bench, compare, evaluate, predict, report, reproduce, resume, solve):
+for command in (bench, compare, evaluate, export, predict, report, reproduce, resume, solve):
     cli.add_command(command)
 
 

@@ -6,6 +6,7 @@
     metrics.jsonl           rows of the learning curves, as they come
     checkpoints/<n>/        everything after n transitions, enough to continue from; the newest two
     model.safetensors       the learner at the end, for lincat.load
+    averages.safetensors    instead of it, in the folder that lincat export writes
     features.safetensors    its features, for lincat.load_features
     potential*.safetensors  what returns were learned about, where they were, and its features
     result.json             the Answer, which the report is drawn from
@@ -69,6 +70,7 @@ class RunFolder:
         self.states_file = path / "states.json"
         self.metrics_file = path / "metrics.jsonl"
         self.model_file = path / "model.safetensors"
+        self.averages_file = path / "averages.safetensors"
         self.features_file = path / "features.safetensors"
         self.potential_file = path / "potential.safetensors"
         self.potential_features_file = path / "potential_features.safetensors"
@@ -204,6 +206,12 @@ class RunFolder:
         os.replace(draft, place)
         for old in self._all_checkpoints()[:-_KEPT_CHECKPOINTS]:
             shutil.rmtree(old, ignore_errors=True)
+
+    def finish_writing(self) -> None:
+        """Let others write here, and leave no empty folder of checkpoints."""
+        if self._checkpoints.is_dir() and not any(self._checkpoints.iterdir()):
+            self._checkpoints.rmdir()
+        release(self.path)
 
     def forget_checkpoints(self) -> None:
         """Drop what a run has learned that begins again."""

@@ -23,6 +23,7 @@ from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load
 from lincat.learners.files import save_bytes as learner_bytes
+from lincat.runs.averages import Averages
 from lincat.runs.potential import Potential
 from lincat.runs.scale import Scale
 from lincat.runs.shown import ShownStates
@@ -30,6 +31,7 @@ from lincat.runs.shown import ShownStates
 #: What learns distributions: step by step, or from sums.
 DistributionLearner: TypeAlias = CategoricalLearner | CategoricalLSTD
 
+AVERAGES = "averages.safetensors"
 _POTENTIAL = "potential.safetensors"
 _POTENTIAL_FEATURES = "potential_features.safetensors"
 _SCALE = "scale.safetensors"
@@ -86,7 +88,18 @@ class Model:
         scale = None
         if (folder / _SCALE).exists():
             scale = Scale.read(folder / _SCALE, load_features(folder / _SCALE_FEATURES))
-        return cls(features, load(folder / "model.safetensors"), potential, scale)
+        learner: Any  # averages answer, and are asked for nothing else
+        if (folder / AVERAGES).exists():
+            learner = Averages.read(folder / AVERAGES)
+        else:
+            learner = load(folder / "model.safetensors")
+        return cls(features, learner, potential, scale)
+
+    def small_files(self) -> dict[str, bytes]:
+        """Return the same with averages in place of the learner."""
+        averages = Averages.of(self.learner, self.features.n_features_)
+        files = {name: x for name, x in self.files().items() if name != "model.safetensors"}
+        return {AVERAGES: averages.save_bytes(), **files}
 
     def files(self) -> dict[str, bytes]:
         """Return what :meth:`read` reads, as the content of files by their names."""

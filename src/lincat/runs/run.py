@@ -216,6 +216,33 @@ class Run:
         shutil.copytree(self.path, place, dirs_exist_ok=True)
         return Run(RunFolder.open(place), trust_code=self._trust_code)
 
+    def export(self, path: str | Path, *, force: bool = False) -> Run:
+        """Write a small copy that answers: averages in single precision, without intervals.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import lincat
+        >>> run = lincat.evaluate(lincat.catalog.uniform_coin(), steps=1000)
+        >>> small = run.export(tempfile.mkdtemp())
+        >>> bool(abs(small.predict([0]).mean() - run.predict([0]).mean()) < 1e-5)
+        True
+        """
+        answer = msgspec.structs.replace(
+            self.answer,
+            bands=None,
+            intervals=None,
+            curves=None,
+            no_intervals="No intervals: an exported run has averages alone.",
+        )
+        files = self.model.small_files()
+        folder = RunFolder.create(Path(path), self.config, force=force)
+        folder.write_model(files)
+        folder.shown = self.shown
+        folder.answer = answer
+        folder.finish_writing()
+        return Run(folder, trust_code=self._trust_code)
+
     def answer_on(self, shown: ShownStates) -> Answer:
         """Return the answer for other states, such as those of a run to compare with.
 
