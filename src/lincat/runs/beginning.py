@@ -162,7 +162,7 @@ def _stepwise(
 def _constant(
     features: Features, sample: Steps, config: EvaluationConfig, gamma: float
 ) -> float | str:
-    """The step, which forgets if there is a window: what was learned a window ago counts e^-2 where features are as often.
+    """The step; with a window one that forgets: what was learned so long ago counts e^-2.
 
     A feature that comes up N/d times in N transitions is moved by step R (1 − gamma) each time, as
     it follows itself, R = ‖phi‖².
