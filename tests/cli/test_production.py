@@ -179,3 +179,20 @@ def test_an_exported_run_answers_alike_and_is_small(here, options):
     assert lincat_here("report", "small").code == 0
     assert_one_line(lincat_here("resume", "small", "--append"), "that has a checkpoint")
     assert_one_line(lincat_here("export", "run", "--out", "small"), "a new or empty folder")
+
+
+@pytest.mark.parametrize("learner", ["auto", "linear_ctd"])
+def test_a_window_follows_a_world_that_drifts(here, learner):
+    before, after = (
+        "".join(f"s{i % 2},{r}\n" for i in range(n)) for r, n in ((0, 40000), (1, 80000))
+    )
+    (here / "log.csv").write_text(HEADER + before + after)
+    options = ["--gamma", 0.5, "--intervals", 20, "--validate", 0, "--learner", learner]
+    means = {}
+    for name, window in (("all", []), ("last", ["--window", "3e4"])):
+        ended = lincat_here("evaluate", "log.csv", *options, *window, "--out", name, "--json")
+        assert ended.code == 0, ended.err
+        means[name] = json.loads(ended.out)["states"][0]["mean"]
+    assert means["last"] == pytest.approx(2.0, abs=0.02)
+    if learner == "auto":
+        assert means["all"] == pytest.approx(2.0 * 2 / 3, abs=0.02)

@@ -62,10 +62,15 @@ ALWAYS = {
 }
 
 
+CENTRED = {
+    f"{name}.safetensors" for name in ("potential", "potential_features", "scale", "scale_features")
+}
+
+
 @pytest.mark.parametrize(
     ("learner", "name", "more"),
     [
-        ("auto", "CategoricalLSTD", {"potential.safetensors", "potential_features.safetensors"}),
+        ("auto", "CategoricalLSTD", CENTRED),
         ("linear_ctd", "LinearCTD", {"metrics.jsonl"}),
     ],
 )

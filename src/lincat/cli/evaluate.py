@@ -125,6 +125,13 @@ _EXAMPLE: dict[str, Any] = {
 @click.option("--step-size", help="A number, or auto.  [default: auto]")
 @click.option("--averaging", type=click.Choice(AVERAGINGS), help="[default: tail]")
 @click.option(
+    "--window",
+    type=WHOLE,
+    metavar="N",
+    help="Learn from about the last N transitions, where the world drifts: older sums are dropped, "
+    "or steps are constant.",
+)
+@click.option(
     "--passes",
     metavar="N",
     help="Read a log N times, where learning goes step by step; auto until it has settled.  "

@@ -40,6 +40,7 @@ class BatchLearner(Learning, Parametrised, ABC):
         max_blocks: int = 64,
         nodes: Any = "auto",
         memory_limit: int = 2**31,
+        keep_last: int | None = None,
     ) -> None:
         # Stored as given, validated at first use.
         self.gamma = gamma
@@ -48,6 +49,7 @@ class BatchLearner(Learning, Parametrised, ABC):
         self.max_blocks = max_blocks
         self.nodes = nodes
         self.memory_limit = memory_limit
+        self.keep_last = keep_last
 
     @abstractmethod
     def _solve(self) -> None:
@@ -129,6 +131,7 @@ class BatchLearner(Learning, Parametrised, ABC):
                 max_blocks=self.max_blocks,
                 nodes=self.nodes,
                 memory_limit=self.memory_limit,
+                keep_last=self.keep_last,
             )
             self._sample_ = StateSample()
         elif self._is_shared_:

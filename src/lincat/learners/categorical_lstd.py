@@ -56,7 +56,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         states together.
     n_features : int, optional
         Needed where states are given by number.
-    max_blocks, nodes, memory_limit
+    max_blocks, nodes, memory_limit, keep_last
         As for :class:`lincat.Statistics`.
 
     Attributes
@@ -98,6 +98,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         max_blocks: int = 64,
         nodes: Any = "auto",
         memory_limit: int = 2**31,
+        keep_last: int | None = None,
     ) -> None:
         super().__init__(
             gamma=gamma,
@@ -106,6 +107,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
             max_blocks=max_blocks,
             nodes=nodes,
             memory_limit=memory_limit,
+            keep_last=keep_last,
         )
         self.grid = grid
         self.intervals = intervals

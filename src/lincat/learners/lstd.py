@@ -28,7 +28,7 @@ class LSTD(BatchLearner):
         Added to the diagonal of Σ phi phiᵀ, relative to its mean.
     n_features : int, optional
         Needed where states are given by number.
-    max_blocks, nodes, memory_limit
+    max_blocks, nodes, memory_limit, keep_last
         As for :class:`lincat.Statistics`.
 
     Attributes

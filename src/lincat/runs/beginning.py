@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse
 
 from lincat.core.grid import Grid, reach
 from lincat.data.n_step import n_step
@@ -48,8 +49,10 @@ def begin_model(
                 gamma=opened.gamma,
                 grid=_given_grid(config) or "auto",
                 intervals=config.intervals or "auto",
+                keep_last=config.window,
             )
-            said = [plan.reason, "Learner: the batch solution (CategoricalLSTD), from sums."]
+            last = "" if config.window is None else f" of the last {config.window:,} transitions"
+            said = [plan.reason, f"Learner: the batch solution (CategoricalLSTD), from sums{last}."]
             return plan.model(sort), plan.n_step, said
         known = f"{_expected(plan.features):,}"
         said = [f"Learner: Linear-CTD, step by step, as sums of {known} features are too many."]
@@ -137,15 +140,16 @@ def _stepwise(
         intervals = start.grid.intervals
         # An automatic one may grow.
         grid = given or ("auto" if made.settles_at_solution else start.grid)
+    forgets = config.window is not None
     learner: CategoricalLearner = made(
         grid=grid,
         gamma=opened.gamma,
-        step_size=config.step_size,
-        averaging=config.averaging,
+        step_size=_constant(features, sample, config, opened.gamma),
+        averaging="none" if forgets else config.averaging,
         intervals=intervals,
         n_features=features.n_features_,
         dtype=config.dtype,
-        statistics=made.settles_at_solution and _sums_beside(features, intervals),
+        statistics=made.settles_at_solution and not forgets and _sums_beside(features, intervals),
     )
     if start is None:
         return learner, []
@@ -153,6 +157,27 @@ def _stepwise(
         learner.start_at(start.grid, start.Theta, after=len(sample))
         return learner, [start.reason]
     return learner, []
+
+
+def _constant(
+    features: Features, sample: Steps, config: EvaluationConfig, gamma: float
+) -> float | str:
+    """The step; with a window one that forgets: what was learned so long ago counts e^-2.
+
+    A feature that comes up N/d times in N transitions is moved by step R (1 − gamma) each time, as
+    it follows itself, R = ‖phi‖².
+    """
+    if config.step_size != "auto" or config.window is None:
+        return config.step_size
+    phi = features.lookup(sample.observation[:_INTERVALS])
+    if phi.ndim == 1:
+        longest = 1.0
+    else:
+        squares = phi.multiply(phi) if scipy.sparse.issparse(phi) else phi * phi
+        longest = max(float(np.max(squares.sum(axis=1))), 1e-12)
+    used = _expected(features) if features.table else features.n_features_
+    rate = 2.0 * used / config.window
+    return min(0.75, rate / max(1.0 - gamma, 1e-12)) / longest
 
 
 def _grid_for(steps: Steps, gamma: float, intervals: int) -> Grid:

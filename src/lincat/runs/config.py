@@ -89,6 +89,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # A number, or "auto".
     step_size: Annotated[float, msgspec.Meta(gt=0.0)] | StepSizeName = "auto"
     averaging: AveragingName = "tail"
+    # Learn from about the last so many transitions, where the world drifts; by default from all.
+    window: _Positive | None = None
     # How often a log is read by a learner that goes step by step; by default until it has settled.
     passes: _Positive | Literal["auto"] = "auto"
     # Transitions per update.

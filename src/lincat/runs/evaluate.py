@@ -52,6 +52,7 @@ def evaluate(
     intervals: int | None = None,
     step_size: float | Literal["auto"] = "auto",
     averaging: AveragingName = "tail",
+    window: int | None = None,
     passes: int | Literal["auto"] = "auto",
     batch_size: int = 1,
     dtype: DtypeName = "float64",
@@ -118,6 +119,8 @@ def evaluate(
         K; there are K + 1 atoms. By default as many as the returns ask for.
     step_size, averaging, passes, batch_size, dtype
         Of learners that go step by step.
+    window : int, optional
+        Learn from about the last so many transitions, where the world drifts.
     validate : int, optional
         Returns to check the result against; by default a tenth of a record that is long enough, or
         a thousand rollouts; 0 for none.

@@ -314,7 +314,9 @@ class EvaluationRun:
         """Continue from the newest checkpoint, if there is one; return how far its pass is."""
         checkpoint = self.folder.last_checkpoint()
         opened, validate = self._opened, self.config.validate
-        self._held = spread_hold_out(validate, opened) or HoldOut(held_out_rows(validate, opened))
+        self._held = HoldOut(held_out_rows(validate, opened))
+        if self.config.window is None:  # else only the last rows are like those learned from
+            self._held = spread_hold_out(validate, opened) or self._held
         decided = validate is not None or not opened.is_live
         if checkpoint is None:
             self.folder.forget_metrics()

@@ -52,6 +52,9 @@ class Statistics:
     memory_limit : int
         Bytes that the sums may take. Where they would take more, there are fewer blocks; what does
         not fit as one block is refused.
+    keep_last : int, optional
+        Keep only the blocks that hold the last so many transitions, for worlds that drift; by
+        default all of them. ``count`` counts all.
 
     Examples
     --------
@@ -76,7 +79,11 @@ class Statistics:
         max_blocks: int = 64,
         nodes: Any = "auto",
         memory_limit: int = 2**31,
+        keep_last: int | None = None,
     ) -> None:
+        self.keep_last = keep_last
+        if keep_last is not None:
+            self.keep_last = check_integer(keep_last, "keep_last", low=1)
         self.n_features = n_features
         if n_features is not None:
             self.n_features = check_integer(n_features, "n_features", low=1)
@@ -151,6 +158,8 @@ class Statistics:
             for blocks in (mine, added):
                 blocks.items = [block.with_dense_sums(len(groups)) for block in blocks.items]
         mine.append(added)
+        if self.keep_last is not None:
+            mine.forget(self.keep_last)
         while not mine.fit(self.memory_limit, 0, self._refusal):
             pass
         self._dense = self._dense or theirs._dense
@@ -170,8 +179,6 @@ class Statistics:
         other._blocks, other._waiting = self._blocks.copy(), list(self._waiting)
         other._settled_copy = None
         return other
-
-    # Reading
 
     def totals(self) -> Totals:
         """Return the sums over all blocks."""
@@ -266,8 +273,6 @@ class Statistics:
 
         return load(path)
 
-    # Inside
-
     @property
     def _chunk(self) -> int:
         """Rows that are summed at once: many of each reward, some tens of megabytes."""
@@ -347,6 +352,8 @@ class Statistics:
             last = first + self._blocks.take(block, rows.weight[first:], rows.end[first:])
             block.sums.add(rows[first:last], placement[first:last], threads)
             first = last
+        if self.keep_last is not None:
+            self._blocks.forget(self.keep_last)
         # The size of sparse sums is known once they are there.
         while not (self._dense or self._blocks.fit(self.memory_limit, 0, self._refusal)):
             pass

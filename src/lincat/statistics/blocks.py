@@ -129,6 +129,13 @@ class Blocks:
         for last in self.items[-1:]:
             last.closed = last.count >= self.length
 
+    def forget(self, rows: int) -> None:
+        """Drop the oldest blocks, as long as the others hold so many rows."""
+        held = sum(block.count for block in self.items)
+        while len(self.items) > 1 and held - self.items[0].count >= rows:
+            oldest = self.items.pop(0)
+            held -= oldest.count
+
     def fit(self, limit: int, needed: int, refusal: Callable[[int], Exception]) -> bool:
         """Merge pairs if the blocks, and so many bytes more, take more than a limit.
 

@@ -54,6 +54,8 @@ def packed(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any], dict
         "max_blocks": statistics.max_blocks,
         "memory_limit": statistics.memory_limit,
     }
+    if statistics.keep_last is not None:
+        params["keep_last"] = statistics.keep_last
     state: dict[str, Any] = {
         "count": statistics.count,
         "dense": statistics._dense,
