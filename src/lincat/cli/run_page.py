@@ -11,8 +11,8 @@ from lincat.inference.answer import Check
 from lincat.inference.budget import Budget
 from lincat.inference.validation import Validation, coverage_name
 from lincat.report.answer_page import summary_text
-from lincat.report.cautions import cautions, lost_mass
-from lincat.report.tables import summary_rows
+from lincat.report.answer_rows import answer_rows
+from lincat.report.cautions import cautions
 from lincat.runs.run import Run
 
 
@@ -57,14 +57,7 @@ def summary_of(
         checks=answer.verdict.checks,
         summary=summary_text(answer, level=level, threshold=threshold).splitlines(),
         confidence=None if answer.intervals is None else answer.intervals.confidence,
-        states=summary_rows(
-            answer.returns,
-            answer.state_names,
-            level=answer.level if level is None else level,
-            threshold=answer.threshold if threshold is None else threshold,
-            lost=lost_mass(answer),
-            interval=None if answer.intervals is None else answer.interval,
-        ),
+        states=answer_rows(answer, level=level, threshold=threshold),
         validation=None if answer.validation is None else [*answer.validation.rows()],
         budget=answer.budget,
         warnings=[caution.text for caution in cautions(answer)],

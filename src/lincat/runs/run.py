@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from lincat._files import TemporaryFolder, new_folder, write_atomically
-from lincat._rows import Row, text_table
+from lincat._rows import text_table
 from lincat._text import as_arguments
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.figures import ridgelines
@@ -22,9 +22,8 @@ from lincat.data.mixed import is_mixed
 from lincat.inference.answer import Answer
 from lincat.inference.validation import Validation
 from lincat.report.answer_page import evaluation_page
-from lincat.report.cautions import lost_mass
+from lincat.report.answer_rows import answer_rows
 from lincat.report.summary import RunSummary, summary_of_answer
-from lincat.report.tables import summary_rows
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import frames_of, library_of
@@ -169,18 +168,20 @@ class Run:
         library: str | None = None,
     ) -> Any:
         """Return a frame with the figures of the states that the report shows, and intervals."""
-        rows = self._rows(level, threshold)
+        rows = answer_rows(self.answer, level=level, threshold=threshold)
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return frame_of(columns, library or self._frames)
 
     def summary(self, *, level: float | None = None, threshold: float | None = None) -> RunSummary:
         """Return everything there is to say in a table: ``print(run.summary())``."""
-        return summary_of_answer(self.answer, str(self.path), self._rows(level, threshold))
+        return summary_of_answer(
+            self.answer, str(self.path), answer_rows(self.answer, level=level, threshold=threshold)
+        )
 
     def __repr__(self) -> str:
         kept = " (temporary)" if self.temporary is not None else ""
         head = f"Run of {self.answer.source}, gamma {self.answer.gamma:g}, in {self.path}{kept}"
-        return f"{head}\n{text_table(self._rows())}\n{self.verdict}"
+        return f"{head}\n{text_table(answer_rows(self.answer))}\n{self.verdict}"
 
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
@@ -188,17 +189,6 @@ class Run:
     @property
     def _frames(self) -> str | None:
         return frames_of(self.config.source[0]) or None
-
-    def _rows(self, level: float | None = None, threshold: float | None = None) -> list[Row]:
-        answer = self.answer
-        return summary_rows(
-            answer.returns,
-            answer.state_names,
-            level=answer.level if level is None else level,
-            threshold=answer.threshold if threshold is None else threshold,
-            lost=lost_mass(answer),
-            interval=None if answer.intervals is None else answer.interval,
-        )
 
     def save(self, path: str | Path) -> Run:
         """Copy the run folder to a new one, and return the run there: temporary ones do not last.

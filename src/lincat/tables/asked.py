@@ -93,7 +93,7 @@ def read_asked(
     if is_frame(path):
         place: Place = FramePlace.of(path)
     elif format == "json" or (format is None and str(path).lower().endswith(".json")):
-        return asked_of(_json_values(str(path)), wanted, given=given, where=str(path))
+        return asked_of(json_values(str(path)), wanted, given=given, where=str(path))
     else:
         place = FilePlace(str(path), format_of(str(path), format))
     name, kind, table = place.name, place.format, place.open(stop=True)
@@ -257,7 +257,8 @@ def _values(values: Any) -> list[Any]:
     return listed
 
 
-def _json_values(path: str) -> list[Any]:
+def json_values(path: str) -> list[Any]:
+    """Return the list that a JSON file holds."""
     with reading(path, "JSON file"):
         stream = input_bytes(path)
         try:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from lincat._arguments import fail
+from lincat.tables.asked import json_values
 from lincat.tables.columns import Columns, Found, find_columns
-from lincat.tables.readers import STDIN, Chunk, format_of, input_bytes, name_of, open_table, reading
+from lincat.tables.readers import STDIN, Chunk, format_of, name_of, open_table
 from lincat.tables.rows import check_types, checked_observations, find_layout
 
 
@@ -62,14 +62,7 @@ def read_observations(
 
 
 def _from_json(path: str, columns: Columns) -> Any:
-    with reading(path, "JSON file"):
-        stream = input_bytes(path)
-        try:
-            values = msgspec.json.decode(stream.read())
-        except msgspec.DecodeError as error:
-            raise fail(path, "a JSON list of observations", f"something else ({error})") from None
-    if not isinstance(values, list) or not values:
-        raise fail(path, "a JSON list of observations", "something else or an empty list")
+    values = json_values(path)
     if isinstance(values[0], dict):
         names = list(values[0])
         found = find_columns(columns, names, path, observations_only=True)
