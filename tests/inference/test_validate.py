@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -192,6 +193,18 @@ def test_returns_of_one_trajectory_count_as_one_draw():
     )
     one = lincat.validate(dist, y, blocks=np.zeros(1000, int))["all"]
     assert one.mean_error_se is None
+
+
+def test_typical_distance_of_states_is_told_without_its_noise():
+    """Normal returns, predicted half a standard deviation too high, or not: 60 for each of 50."""
+    rng, grid = np.random.default_rng(0), lincat.Grid(-5.0, 5.0, 400)
+    y = rng.standard_normal((50, 60))
+    cdf = scipy.stats.norm.cdf(grid.atoms[:-1] + grid.spacing / 2.0)
+    right = lincat.ReturnDistribution(np.tile(cdf, (50, 1)), grid)
+    assert lincat.validate(right, y)["all"].w1_typical < 0.06
+    off = lincat.validate(right.shifted(np.full(50, 0.5)), y)["all"]
+    assert off.w1_typical == pytest.approx(0.5, abs=0.05)
+    assert lincat.validate(right, y[:, :1])["all"].w1_typical is None  # too few for each
 
 
 def test_few_stretches_tell_little_of_a_share():

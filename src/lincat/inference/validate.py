@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -237,17 +238,16 @@ class _Cases:
             return 0.0
         return float(np.sqrt(self.tail * (1.0 - self.tail) * (share**2).sum()))
 
-    def _worst(self, rows: IntArray) -> float | None:
-        """How far off the distributions are where they are worst, in standard deviations."""
-        if self.w1 is None:
-            return None
+    def _distances(self, rows: IntArray) -> tuple[float | None, float | None]:
+        """How far off distributions are where they are worst, and on average, in deviations."""
         own = self.values[rows]
-        spread = own.std(axis=1)
-        unit = np.maximum(spread, _SMALLEST_SD * own.std())
-        if not (unit > 0.0).all():
-            return None
-        excess = (self.w1[rows] - self.w1_noise[rows]) / unit
-        return float(np.quantile(excess, _WORST))
+        unit = np.maximum(own.std(axis=1), _SMALLEST_SD * own.std())
+        if self.exact or self.w1 is None or not (unit > 0.0).all():
+            return None, None
+        w1, noise = self.w1[rows] / unit, self.w1_noise[rows] / unit
+        # Noise and error add up about like independent numbers: by their squares.
+        typical = math.sqrt(max(float(w1.mean() ** 2 - noise.mean() ** 2), 0.0))
+        return float(np.quantile(w1 - noise, _WORST)), typical
 
     def summary(self, name: str, rows: IntArray) -> GroupValidation:
         """Sum up over some of the states."""
@@ -281,6 +281,7 @@ class _Cases:
         if not self.exact:
             weight = flat_mass if block is None else np.bincount(block, state)
             band = scores.dkw_band(1.0 / float((weight**2).sum()), self.confidence)
+        worst, typical = self._distances(rows)
         mean_error, mean_error_se = average(self.error)
         below, below_se = average(self.below)
         if block is not None and below_se is not None:
@@ -297,7 +298,8 @@ class _Cases:
             w1_noise=noise,
             w1_states=None if self.w1 is None else float(state @ self.w1[rows]),
             w1_states_noise=None if self.w1 is None else float(state @ self.w1_noise[rows]),
-            w1_worst=None if self.exact else self._worst(rows),
+            w1_worst=worst,
+            w1_typical=typical,
             crps=crps,
             crps_climatology=climatology,
             skill=1.0 - crps / climatology if climatology > 0.0 else None,

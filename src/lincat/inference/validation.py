@@ -51,6 +51,8 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         Nine states in ten are no further off than this: W1 between the prediction and the state's
         own returns, less its noise, in standard deviations of the state (but at least a tenth of
         that of all returns). None where ``w1_states`` is, or where distributions are known.
+    w1_typical : float or None
+        The same on average, of W1 less its noise by their squares, as independent errors add up.
     crps : float
         Mean continuous ranked probability score; lower is better, in units of the return.
     crps_climatology : float
@@ -90,6 +92,7 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
     w1_states: float | None
     w1_states_noise: float | None
     w1_worst: float | None
+    w1_typical: float | None
     crps: float
     crps_climatology: float
     skill: float | None

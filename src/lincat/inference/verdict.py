@@ -27,7 +27,8 @@ _DISTANCE = 0.10  # likewise of W1
 _NOISE = 3.0  # times that W1 may be
 _SHARE = 0.03  # likewise of shares of returns
 _ROUNDING = 1e-6  # of a return: what differs by less does not differ
-_WORST = 0.15  # of a standard deviation, in the worst tenth of states
+_WORST = 0.2  # of a standard deviation, in the worst tenth of states
+_TYPICAL = 0.125  # likewise, in all of them
 
 
 @dataclass(frozen=True)
@@ -162,6 +163,9 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
     if group.w1_worst is not None:
         text = f"in one state of ten W1 is above {group.w1_worst:.2g} of its standard deviation"
         checks.append(_check("states", group.w1_worst, _WORST, f"{text} ({where})"))
+    if group.w1_typical is not None:
+        text = f"state by state, W1 is {group.w1_typical:.2g} standard deviations on average"
+        checks.append(_check("typical", group.w1_typical, _TYPICAL, f"{text} ({where})"))
     tail = abs(group.cvar_predicted - group.cvar_realised)
     # Fewer returns tell of the tail than of the whole.
     limit = max(2.0 * _BIAS * sd, _NOISE * noise / math.sqrt(validation.tail), atom)
