@@ -196,3 +196,28 @@ def test_a_window_follows_a_world_that_drifts(here, learner):
     assert means["last"] == pytest.approx(2.0, abs=0.02)
     if learner == "auto":
         assert means["all"] == pytest.approx(2.0 * 2 / 3, abs=0.02)
+
+
+def test_a_run_is_checked_after_the_fact(here):
+    lines = rows(1500)
+    (here / "log.csv").write_text(HEADER + "".join(lines[:700]))
+    (here / "later.csv").write_text(HEADER + "".join(lines[700:]))
+    (here / "other.csv").write_text(HEADER + "".join(x.replace(",0.", ",9.") for x in lines[700:]))
+    evaluate("log.csv", "--out", "run")
+    assert lincat.read_run("run").trusted is None or not lincat.read_run("run").validation
+    assert_one_line(lincat_here("validate", "run"), "expected a log that the run did not learn")
+    fine = json.loads(lincat_here("validate", "run", "later.csv", "--json").out)
+    assert fine["validation"][0]["n_returns"] > 500
+    ended = lincat_here("validate", "run", "other.csv", "--require")
+    assert ended.code == 4, ended.out
+    assert "Not to be trusted" in ended.out
+    assert lincat.read_run("run").trusted is False
+
+
+def test_runs_speak_through_logging(here, caplog):
+    (here / "log.csv").write_text(HEADER + "".join(rows(300)))
+    with caplog.at_level("INFO", logger="lincat"):
+        evaluate("log.csv", "--out", "run")
+    texts = [(record.name, record.levelname, record.getMessage()) for record in caplog.records]
+    assert ("lincat.runs", "INFO", "run: checkpoint, 299 transitions") in texts
+    assert texts[-1][2] == f"run: {lincat.read_run('run').answer.verdict.sentence}"

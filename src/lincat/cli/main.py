@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import sys
 import warnings
 from typing import Any
@@ -19,6 +21,7 @@ from lincat.cli.report import report
 from lincat.cli.reproduce import reproduce
 from lincat.cli.resume import resume
 from lincat.cli.solve import solve
+from lincat.cli.validate import validate
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -33,13 +36,25 @@ def cli() -> None:
     """
 
 
-for command in (bench, compare, evaluate, export, predict, report, reproduce, resume, solve):
+for command in (
+    bench,
+    compare,
+    evaluate,
+    export,
+    predict,
+    report,
+    reproduce,
+    resume,
+    solve,
+    validate,
+):
     cli.add_command(command)
 
 
 def main() -> None:
     """Run the command line; bad input ends with one line and exit code 2, divergence with 3."""
     warnings.showwarning = _show_warning
+    _log_to_stderr(os.environ.get("LINCAT_LOG", ""))
     try:
         leave(cli(prog_name="lincat", standalone_mode=False) or 0)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -63,6 +78,14 @@ def main() -> None:
             raise
         click.echo(f"Error: {error}", err=True)
         leave(code)
+
+
+def _log_to_stderr(level: str) -> None:
+    """Write log records to standard error, if LINCAT_LOG names a level."""
+    if level:
+        form = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+        known = logging.getLevelNamesMapping()
+        logging.basicConfig(level=known.get(level.upper(), logging.INFO), format=form)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

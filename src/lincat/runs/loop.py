@@ -7,6 +7,7 @@ features, the other learns: the learner's loops leave the interpreter alone.
 from __future__ import annotations
 
 import itertools
+import logging
 import math
 import threading
 import time
@@ -46,6 +47,8 @@ from lincat.runs.validation import (
     spread_hold_out,
 )
 from lincat.tables.file_source import FileSource
+
+_log = logging.getLogger("lincat.runs")
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Transitions learned from at a time: so many at first, then this share of those seen so far.
@@ -128,6 +131,7 @@ class EvaluationRun:
             if not hasattr(self, "recorder") or self.model.done <= self._begun_with:
                 raise
             self._keep()
+            _log.error("%s: %s", self.folder.path, error)
             raise InvalidInputError(
                 f"{error}; what was learned from {self.model.done:,} transitions is kept: lincat "
                 f"resume {self.folder.path} continues, with --on-bad-rows skip without such rows"
@@ -290,6 +294,9 @@ class EvaluationRun:
         )
         self.folder.write_model(model.files())  # once more, as it knows its errors by now
         self.folder.answer = answer
+        for caution in answer.warnings:
+            _log.warning("%s: %s", self.folder.path, caution.text)
+        _log.info("%s: %s", self.folder.path, answer.verdict.sentence)
 
     def _said_of_rows(self) -> list[str]:
         source = self._opened.source
@@ -425,3 +432,4 @@ class EvaluationRun:
             **self.recorder.files(),
         }
         self.folder.write_checkpoint(self.model.learner.n_seen_, files)
+        _log.info("%s: checkpoint, %d transitions", self.folder.path, self.model.done)
