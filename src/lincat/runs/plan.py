@@ -52,6 +52,7 @@ _REST = 0.05  # weight of what is missing of a return at most
 _BETTER = 2.0  # standard errors by which another candidate must win
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
 _BLOCKS = 32  # of time, of sums in units of a scale
+_MEMORY = 2**28  # bytes of sums, which every checkpoint writes: wide ones have fewer blocks
 
 
 class _Sizes(NamedTuple):
@@ -103,7 +104,10 @@ class Plan:
         if self.scale is not None:  # there are sums for each discount, too
             fewer = {"nodes": REWARD_NODES, "max_blocks": min(learner.max_blocks, _BLOCKS)}
         learner = learner.clone().set_params(
-            ridge=self.ridge, n_features=self.features.n_features_, **fewer
+            ridge=self.ridge,
+            n_features=self.features.n_features_,
+            memory_limit=_MEMORY,
+            **fewer,
         )
         return Model(self.features, learner, self.potential, self.scale)
 
