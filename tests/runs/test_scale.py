@@ -90,6 +90,24 @@ def test_discounts_are_rounded_to_nodes_and_kept_on_average():
     np.testing.assert_array_equal(model.transitions(data[7:50]).discount, made.discount[7:50])
 
 
+@pytest.mark.parametrize("gamma", [GAMMA, 1.3])
+def test_contracts_where_second_moments_are_finite(gamma):
+    """The radius of Σ⁻¹ Σ b² phi phi'ᵀ, one row after the other."""
+    data = steps(500)
+    features = lincat.Smooth(bumps=6).fit(data.observation)
+    _, scale = fitted(data)
+    here, there = scale.both_values(data)
+    b = np.where(data.terminated, 0.0, gamma * there / here)
+    Sigma, ahead = 0.0, 0.0
+    for x, y, by in zip(data.observation, data.next_observation, b, strict=True):
+        phi, phi_next = (features.transform(z[None])[0] for z in (x, y))
+        Sigma, ahead = Sigma + np.outer(phi, phi), ahead + by**2 * np.outer(phi, phi_next)
+    Sigma += 1e-6 * np.trace(Sigma) / len(Sigma) * np.eye(len(Sigma))
+    radius = np.abs(np.linalg.eigvals(np.linalg.inv(Sigma) @ ahead)).max()
+    assert scale.contracts(features, data, gamma, ridge=1e-6) == (radius < 1.0)
+    assert (radius < 1.0) == (gamma < 1.0)
+
+
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))
 def test_uniform_numbers_depend_on_the_row_alone(values):
     x = np.array(values)

@@ -136,10 +136,15 @@ class _Candidate(NamedTuple):
         potential = Potential.fit(about, [pilot], gamma, ridge=ridge)
         units = form(bumps=self.scale, seed=2).fit(pilot.observation)
         scale = Scale.fit(units, pilot, potential, gamma, ridge=ridge)
+        if scale is not None and not scale.contracts(features, pilot, gamma, ridge=ridge):
+            scale = None
+        units_said, width_said = "", ""
+        if scale is not None:
+            units_said, width_said = ", in units of a scale", f", the scale {units.n_features_}"
         reason = (
-            "Distributions about a potential V, in units of a scale, so that states share a narrow "
-            f"grid: V has {about.n_features_} smooth features, the scale {units.n_features_}, what "
-            f"is left {width}.{_said(about)}"
+            f"Distributions about a potential V{units_said}, so that states share a narrow grid: "
+            f"V has {about.n_features_} smooth features{width_said}, what is left {width}."
+            f"{_said(about)}"
         )
         return Plan(features, potential, scale, self.n_step, ridge, reason)
 

@@ -30,6 +30,7 @@ _KEY: Final = "lincat scale"
 _LEAST: Final = 0.15  # of the scale of all observations together
 _ROUNDING: Final = 1e-9  # of values and rewards
 _NODES: Final = 8  # of discounts; sums are kept for each of them and each node of rewards
+_CHUNK: Final = 8192
 _BINS: Final = 200  # of the density of discounts
 #: Nodes of rewards in such units, which are spread out and much alike.
 REWARD_NODES: Final = 24
@@ -90,6 +91,23 @@ class Scale:
     def both_values(self, steps: Steps) -> tuple[FloatArray, FloatArray]:
         """Return σ of the observations and of the next ones, shape (n,) each."""
         return steps.both(self.values)
+
+    def contracts(self, features: Features, steps: Steps, gamma: float, *, ridge: float) -> bool:
+        """Return whether the second moment of Z, as a function of features, is finite.
+
+        It solves an equation with squares of discounts, of which some are above 1: where few rows
+        say little, their operator need not have a spectral radius below 1.
+        """
+        d = features.n_features_
+        Sigma, ahead = np.zeros((d, d)), np.zeros((d, d))
+        for begin in range(0, len(steps), _CHUNK):
+            part = steps[begin : begin + _CHUNK]
+            phi, phi_next = part.both(features.transform)
+            discount = self._discount(part, *self.both_values(part), gamma)
+            Sigma += phi.T @ phi
+            ahead += phi.T @ (phi_next * discount[:, None] ** 2)
+        Sigma[np.diag_indices(d)] += max(ridge, 1e-10) * np.trace(Sigma) / d
+        return bool(np.abs(np.linalg.eigvals(np.linalg.solve(Sigma, ahead))).max() < 1.0)
 
     def in_units(self, transitions: Transitions, steps: Steps, gamma: float) -> Transitions:
         """Return transitions of Z, from those of G − V(s)."""

@@ -113,10 +113,11 @@ def choose_grid(
     )
     spacing = float(np.quantile(allowed / np.sqrt(added), 0.1))
     occurring = max(int(np.count_nonzero(totals.Sigma.diagonal())), 1)
-    kinds = len(np.unique(totals.discount(gamma)))  # each has sums of its own
-    wanted = int(np.clip(_CHEAP // (occurring * max(kinds // 2, 1)), *_FEWEST))
+    # Each discount has sums of its own; gamma, and 0 where an episode ends, are the least.
+    size = occurring * max(len(np.unique(totals.discount(gamma))) // 2, 1)
+    wanted = int(np.clip(_CHEAP // size, *_FEWEST))
     if most is None:
-        most = int(np.clip(_DEAR // occurring, *_MOST))
+        most = int(np.clip(_DEAR // size, *_MOST))
     if spacing > 0.0:
         wanted = max(wanted, math.ceil(min((high - low) / spacing, 1e9)))
     if intervals is None:
