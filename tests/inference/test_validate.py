@@ -218,6 +218,15 @@ def test_few_stretches_tell_little_of_a_share():
     assert many.below_tail_se == 0.0
 
 
+def test_a_share_that_is_too_large_is_no_excuse_for_itself():
+    """A fifth of 1,000 returns below the 5 % quantile: the error is that of a twentieth."""
+    dist = lincat.ReturnDistribution(np.tile([0.05, 0.5], (1000, 1)), lincat.Grid(0.0, 2.0, 2))
+    y = np.where(np.arange(1000) % 5 == 0, 0.0, 2.0)
+    found = lincat.validate(dist, y)["all"]
+    assert found.below_tail == pytest.approx(0.2)
+    assert found.below_tail_se == pytest.approx(np.sqrt(0.05 * 0.95 / 1000), rel=1e-3)
+
+
 def test_groups_are_validated_as_if_alone():
     rng = np.random.default_rng(3)
     dist = lincat.ReturnDistribution.from_pmf(rng.dirichlet(np.ones(9), 30), GRID)

@@ -207,3 +207,22 @@ def test_one_return_is_enough_to_be_asked_for(tmp_path):
     )
     result = run_whole(tmp_path / "run", config).answer
     assert result.validation.groups[0].n_returns == 1
+
+
+def test_what_depends_on_something_unseen_is_not_trusted():
+    """Rewards follow a number that stays for ten steps and is not in the log: nothing is Markov.
+
+    What is learned from single steps is far too narrow: a fifth of the returns fall below the 5 %
+    quantile.
+    """
+    rng = np.random.default_rng(3)
+    hidden, seen, rows = 0.0, 0.0, {"speed": [], "reward": []}
+    for _ in range(20_000):
+        rows["speed"].append(seen)
+        rows["reward"].append(hidden + (0.3 + 2.0 * abs(seen)) * rng.normal())
+        hidden, seen = 0.9 * hidden + 0.4 * rng.normal(), 0.9 * seen + 0.3 * rng.normal()
+    frame = {name: np.array(x) for name, x in rows.items()}
+    run = lincat.evaluate(frame, gamma=0.9, features="scaling")
+    assert run.answer.validation["all"].below_tail > 0.1
+    assert run.trusted is False
+    assert "quantile" in run.verdict

@@ -227,16 +227,25 @@ class _Cases:
         blocks = len(sums)
         return np.asarray((sums**2).sum(axis=0) * blocks / max(blocks - 1, 1))
 
-    def _least_error(self, block: IntArray, state: FloatArray) -> float:
-        """Of a share of returns that few stretches tell of: often none of them goes below at all.
+    def _claimed_error(
+        self, below: float, error: float, block: IntArray | None, state: FloatArray
+    ) -> float:
+        """The standard error of the share below the quantile, if what is claimed were true.
 
-        Then their spread says nothing, and the error is that of as many returns as stretches.
+        Shares of a fifth scatter more than the claimed twentieth: their error would excuse them.
+        Of few stretches often none goes below at all; then their spread says nothing, and the error
+        is that of as many returns as stretches.
         """
+        claimed = self.tail * (1.0 - self.tail)
+        if 0.0 < below < 1.0:
+            error *= math.sqrt(claimed / (below * (1.0 - below)))
+        if block is None:
+            return error
         share = np.bincount(block, state)
         share = share[share > 0.0]
         if len(share) >= _FEW_STRETCHES:
-            return 0.0
-        return float(np.sqrt(self.tail * (1.0 - self.tail) * (share**2).sum()))
+            return error
+        return max(error, math.sqrt(claimed * float((share**2).sum())))
 
     def _distances(self, rows: IntArray) -> tuple[float | None, float | None]:
         """How far off distributions are where they are worst, and on average, in deviations."""
@@ -284,8 +293,8 @@ class _Cases:
         worst, typical = self._distances(rows)
         mean_error, mean_error_se = average(self.error)
         below, below_se = average(self.below)
-        if block is not None and below_se is not None:
-            below_se = max(below_se, self._least_error(block, state))
+        if below_se is not None:
+            below_se = self._claimed_error(below, below_se, block, state)
         below_quantile, below_quantile_se = average(self.below_quantile)
         coverage = [average(inside) for inside in self.inside]
         height = np.diff(self.pit[rows].sum(axis=0)) / total

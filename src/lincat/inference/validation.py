@@ -68,7 +68,8 @@ class GroupValidation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
         Mean of the worst returns (their share is ``Validation.tail``), all states together.
     below_tail, below_tail_se : float
         Share of returns below the predicted quantile at level ``Validation.tail``, state by state;
-        the atom at the quantile is split, so that exactly the level is expected.
+        the atom at the quantile is split, so that exactly the level is expected. Its standard error
+        is that of a share at the level.
     below_quantile, below_quantile_se : float
         Share of returns below that quantile as it is reported, an atom: what "one run in twenty
         ends below" claims. On a coarse grid less than the level is expected.

@@ -25,6 +25,7 @@ _SURE = 4.0  # standard errors, known but roughly, of a difference that is no ac
 _BIAS = 0.15  # of a standard deviation: smaller errors of the mean are let pass
 _DISTANCE = 0.10  # likewise of W1
 _NOISE = 3.0  # times that W1 may be
+_OWN = 2.0  # likewise of the error of the figures themselves
 _SHARE = 0.03  # likewise of shares of returns
 _ROUNDING = 1e-6  # of a return: what differs by less does not differ
 _WORST = 0.2  # of a standard deviation, in the worst tenth of states
@@ -142,7 +143,9 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
     error = group.mean_error_se
     if error is not None:
         error = math.hypot(error, own * sd)
-    noise = group.w1_noise + own * sd
+    # Three times the noise of the returns, and twice the error of the figures: the states' own
+    # errors of their means, of which the average over states has no more.
+    noise = math.hypot(_NOISE * group.w1_noise, _OWN * own * sd)
     checks = [
         _difference(
             "mean", group.mean_error, error, max(_BIAS * sd, atom),
@@ -157,7 +160,7 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
     ]  # fmt: skip
     if sd <= atom:
         return checks[:1]
-    limit = max(_NOISE * noise, _DISTANCE * sd, atom)
+    limit = max(noise, _DISTANCE * sd, atom)
     distance = f"W1 is {group.w1 / sd if sd else 0.0:.2g} standard deviations against {where}"
     checks.append(_check("w1", group.w1, limit, distance))
     if group.w1_worst is not None:
@@ -168,13 +171,13 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
         checks.append(_check("typical", group.w1_typical, _TYPICAL, f"{text} ({where})"))
     tail = abs(group.cvar_predicted - group.cvar_realised)
     # Fewer returns tell of the tail than of the whole.
-    limit = max(2.0 * _BIAS * sd, _NOISE * noise / math.sqrt(validation.tail), atom)
+    limit = max(2.0 * _BIAS * sd, noise / math.sqrt(validation.tail), atom)
     if validation.method == "exact":
         limit = max(2.0 * _BIAS * sd, atom)
     text = f"CVaR is {group.cvar_predicted:.4g} where {group.cvar_realised:.4g} came back ({where})"
     checks.append(_check("cvar", tail, limit, text))
     if group.skill is not None and group.mean_error_se is not None:
-        allowed = 0.05 if sd == 0.0 else max(0.05, noise / sd)
+        allowed = 0.05 if sd == 0.0 else max(0.05, noise / (_NOISE * sd))
         checks.append(
             _check(
                 "skill", -group.skill, allowed,
