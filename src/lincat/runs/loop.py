@@ -49,6 +49,7 @@ from lincat.runs.validation import (
 from lincat.tables.file_source import FileSource
 
 _log = logging.getLogger("lincat.runs")
+_log.addHandler(logging.NullHandler())  # silent, unless a program or LINCAT_LOG listens
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
 # Transitions learned from at a time: so many at first, then this share of those seen so far.
