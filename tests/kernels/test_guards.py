@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 import lincat
-from lincat.kernels import bellman, features, product, returns, rules, sampling, step_sizes
+from lincat.kernels import bellman, features, figures, product, returns, rules, sampling, step_sizes
 from lincat.kernels.columns import differing_rows
 from lincat.kernels.csr import csr_updates
 from lincat.kernels.dense import batch_increments, dense_batches, dense_updates
@@ -191,6 +191,11 @@ LOOPS = {
         bellman.clipped_masses,
         (np.zeros((N, 2)), np.zeros((2, K)), STATES, ONES, ONES),
         {0: np.zeros((N, 1)), 2: STATES + 2, 3: FEW},
+    ),
+    "figures": (
+        figures.figures_of_rows,
+        (np.zeros((N, 6)), np.zeros((N, K)), ONES, ONES, ONES, np.array([0.5]), 0.1, 0.0),
+        {0: np.zeros((N, 5)), 1: np.zeros((N + 1, K)), 2: FEW, 5: np.array([0.1, 0.5])},
     ),
     "shifts": (bellman.reward_shifts, (np.zeros(N), ONES, ONES, 0.0, 1.0, K), {1: FEW, 2: FEW}),
     "tiles": (

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from lincat.runs.asking import Figures, answered, wanted_by
 from lincat.tables.asked import asked_of
@@ -36,15 +35,16 @@ def follow(run: Run, figures: Figures, given: tuple[str, ...] | None) -> None:
             write(b"".join(_encoded({**_cells(x), "reason": str(error)}) for x in values))
             sys.stdout.buffer.flush()
             continue
-        reasons = [broken.get(i) or reason for i, reason in enumerate(asked.reasons)]
-        columns, reasons = answered(run, replace(asked, reasons=reasons), figures)
-        cells = [np.where(np.isfinite(x), x, np.nan).tolist() for x in columns.values()]
-        names = list(columns)
+        if broken:
+            reasons = [broken.get(i) or reason for i, reason in enumerate(asked.reasons)]
+            asked = replace(asked, reasons=reasons)
+        columns, reasons = answered(run, asked, figures)
+        cells = [column.tolist() for column in columns.values()]  # JSON has null for NaN
+        names = [*columns, "reason"]
         rows = []
-        for i, figures_of_row in enumerate(zip(*cells, strict=True)):
-            row = _cells(values[i], wanted.names)
-            row.update(zip(names, (None if x != x else x for x in figures_of_row), strict=True))
-            row["reason"] = reasons[i]
+        for value, *figures_of_row in zip(values, *cells, reasons, strict=True):
+            row = _cells(value, wanted.names)
+            row.update(zip(names, figures_of_row, strict=True))
             rows.append(_encoded(row))
         write(b"".join(rows))
         sys.stdout.buffer.flush()

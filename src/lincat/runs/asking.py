@@ -11,15 +11,18 @@ import numpy as np
 from lincat._arguments import fail
 from lincat._text import shown
 from lincat._typing import FloatArray
+from lincat.core.apart import Apart
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.mixed import is_mixed, is_text
 from lincat.features.mixed import Mixed
 from lincat.inference.intervals import shown_interval
 from lincat.report.tables import HIGH, LOW
+from lincat.runs.model import Model
 from lincat.runs.run import Run
 from lincat.tables.asked import Asked, Wanted, read_asked
 from lincat.tables.places import frame_name
 
+_NEGATIVE = "negative_mass"
 _PART = 2000  # states that are predicted at once
 _PART_WITH_ERRORS = 100  # likewise, whose errors take many times the memory
 
@@ -73,10 +76,25 @@ class Figures:
             for name in columns:  # what left the grid was moved to its ends: nothing is known there
                 if name.startswith(f"below{threshold:g}"):
                     columns[name] = np.full(len(columns[name]), np.nan)
-        columns["negative_mass"] = distribution.negative_mass
+        columns[_NEGATIVE] = distribution.negative_mass
         if self.masses:
             pmf = proper.pmf
             columns |= {f"p({x:.12g})": pmf[:, k] for k, x in enumerate(grid.atoms)}
+        return columns
+
+    def of_each(self, apart: Apart) -> dict[str, FloatArray]:
+        """Return the same of states that have grids of their own; no intervals, no masses."""
+        table = apart.figures(self.quantiles, self.level, self.threshold).T
+        names = ["mean", "std", *(f"q{q:g}" for q in self.quantiles), f"cvar{self.level:g}"]
+        columns = dict(zip(names, table, strict=False))
+        if self.threshold is not None:
+            below = table[-2]
+            if self.lost:
+                below = np.where(
+                    (apart.low < self.threshold) & (self.threshold <= apart.high), below, np.nan
+                )
+            columns[f"below{self.threshold:g}"] = below
+        columns[_NEGATIVE] = table[-1]
         return columns
 
 
@@ -120,16 +138,17 @@ def answered(run: Run, asked: Asked, figures: Figures) -> tuple[dict[str, FloatA
     if isinstance(model.features, Mixed):
         for i, remark in zip(rows, model.features.remarks(observations[rows]), strict=True):
             reasons[i] = remark
-    # Each part has a grid of its own, where returns are learned about a potential; masses need a
-    # common one.
     size = _PART if figures.confidence is None else _PART_WITH_ERRORS
-    size = max(len(rows), 1) if figures.masses else size
+    size = max(len(rows), 1) if figures.masses else size  # masses need a common grid
     parts = [
-        figures.of(run.predict(observations[rows[i : i + size]], confidence=figures.confidence))
+        _figures(model, observations[rows[i : i + size]], figures)
         for i in range(0, len(rows), size)
     ]
     if not parts:  # nothing can be answered: only the names of the figures
-        parts = [{x: v[:0] for x, v in figures.of(_any(run, figures.confidence)).items()}]
+        some = _figures(model, run.shown.members[0][:1], figures)
+        parts = [{name: values[:0] for name, values in some.items()}]
+    if len(rows) == len(asked) and len(parts) == 1:
+        return parts[0], reasons
     columns = {}
     for name in parts[0]:
         columns[name] = np.full(len(asked), np.nan)
@@ -137,8 +156,10 @@ def answered(run: Run, asked: Asked, figures: Figures) -> tuple[dict[str, FloatA
     return columns, reasons
 
 
-def _any(run: Run, confidence: float | None) -> ReturnDistribution:
-    return run.predict(run.shown.members[0][:1], confidence=confidence)
+def _figures(model: Model, observations: Any, figures: Figures) -> dict[str, FloatArray]:
+    if figures.confidence is None and not figures.masses:
+        return figures.of_each(model.predict_apart(observations))
+    return figures.of(model.predict(observations, confidence=figures.confidence))
 
 
 def _like_known(ids: Any, known: Any, reasons: list[str]) -> Any:

@@ -13,6 +13,7 @@ import scipy.sparse
 
 from lincat._arguments import fail
 from lincat._typing import FeatureMatrix, FloatArray
+from lincat.core.apart import Apart
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
@@ -163,6 +164,16 @@ class Model:
         if self.scale is None:
             return distribution.shifted(value)
         return distribution.rescaled(self.scale.values(observations), value)
+
+    def predict_apart(self, observations: Any) -> Apart:
+        """Return the same, each state on a grid of its own: for figures, of one state or many."""
+        with self._alone:
+            phi = self.features.lookup(observations)
+        found = self.learner.predict(phi)
+        if self.potential is None:
+            return Apart.of(found)
+        factor = None if self.scale is None else self.scale.values(observations)
+        return Apart.of(found, self.potential.values(observations), factor)
 
     def mean_features(self, shown: ShownStates) -> FeatureMatrix:
         """Return features of the shown states, of a group their mean: so are its distributions."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import shown
-from lincat._typing import BoolArray
+from lincat._typing import BoolArray, FloatArray
 from lincat.data.mixed import is_missing, mixed_of
 from lincat.tables import cells
 from lincat.tables.columns import Columns, find_columns
@@ -216,17 +216,36 @@ def _observations(
         return ids, reasons
     width = len(wanted.names)
     if len(used) == 1 and _holds_lists(columns[used[0]], width):
+        lists = columns[used[0]]
+        if isinstance(lists, list) and all(isinstance(x, list) and len(x) == width for x in lists):
+            plain = _plain_numbers([list(x) for x in zip(*lists, strict=True)])
+            if plain is not None:
+                return plain, reasons
         points = cells.vectors(columns[used[0]], width, np.float64)
         bad: BoolArray = ~np.all(np.isfinite(points), axis=1)
         note(used[0], bad, f"a list of {width} finite numbers")
         return points, reasons
     if len(used) != width:
         raise fail(used[0], f"lists of {width} numbers", "something else")
+    plain = _plain_numbers([columns[name] for name in used])
+    if plain is not None:
+        return plain, reasons
     points = np.empty((n, width))
     for j, name in enumerate(used):
         points[:, j] = cells.numbers(columns[name])
         note(name, ~np.isfinite(points[:, j]), "a finite number")
     return points, reasons
+
+
+def _plain_numbers(columns: Sequence[Any]) -> FloatArray | None:
+    """Points, where all cells are finite numbers of JSON: a stream asks for one row at a time."""
+    if not all(isinstance(x, list) and {float, int}.issuperset(map(type, x)) for x in columns):
+        return None
+    try:
+        points = np.array(columns, dtype=np.float64).T
+    except OverflowError:  # a whole number that no float is near
+        return None
+    return points if np.isfinite(points).all() else None
 
 
 def _mixed_column(values: Any, text: bool, name: str, note: Any) -> Any:

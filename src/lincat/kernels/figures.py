@@ -1,0 +1,118 @@
+"""Figures of distributions, row by row: what somebody who asks about states wants to know."""
+
+import numba
+import numpy as np
+
+from lincat.kernels.guards import guard_numbers, refuse
+from lincat.kernels.layout import CALLED, KERNEL
+
+
+@numba.njit(**KERNEL)
+def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
+    """Write mean, std, quantiles, CVaR, the chance to end below, and the negative mass of each row.
+
+    Row i has its CDF values at low[i] + k spacing[i], and a share of each of its masses one atom
+    further. The mean is of the masses as they are, and all else of the nearest proper distribution:
+    the nearest increasing values (pools of those that do not increase), cut off at 0 and 1.
+    """
+    n, K = cdf.shape
+    last = 2 + quantiles.shape[0]
+    guard_numbers(n, share, low, spacing)
+    refuse(out.shape[0] < n or out.shape[1] != last + 3)
+    F, size = np.empty(K + 1), np.empty(K + 1, np.int64)
+    for i in range(n):
+        before = 0.0
+        for k in range(K):
+            F[k] = (1.0 - share[i]) * cdf[i, k] + share[i] * before
+            before = cdf[i, k]
+        F[K] = 1.0 - share[i] + share[i] * before
+        m = K + 1 if share[i] > 0.0 else K
+        out[i, 0] = low[i] + spacing[i] * _steps_up(F, m)
+        out[i, last + 2] = _negative(F, m)
+        if out[i, last + 2] > 0.0:
+            _make_proper(F, size, m)
+        out[i, 1] = spacing[i] * _spread(F, m)
+        for j in range(quantiles.shape[0]):
+            # To 1e-12, as risk.quantile: sums of masses that only differ in rounding agree.
+            out[i, 2 + j] = low[i] + spacing[i] * _first(F, m, quantiles[j] - 1e-12)
+        out[i, last] = low[i] + spacing[i] * _worst(F, m, level)
+        at = np.ceil((threshold - low[i]) / spacing[i] - 1e-9) - 1.0
+        below = 0.0 if at < 0.0 else 1.0 if at >= m else F[int(min(max(at, 0.0), m - 1.0))]
+        out[i, last + 1] = np.nan if np.isnan(threshold) else below
+
+
+@numba.njit(**KERNEL)
+def make_proper(cdf):
+    """Put the nearest proper CDF values in the place of each row."""
+    size = np.empty(cdf.shape[1], np.int64)
+    for i in range(cdf.shape[0]):
+        _make_proper(cdf[i], size, cdf.shape[1])
+
+
+@numba.njit(**CALLED)
+def _steps_up(F, m):
+    """The mean in grid units, Σ (1 − F_k) (proof of Prop. mean_preserve_property)."""
+    total = 0.0
+    for k in range(m):
+        total += 1.0 - F[k]
+    return total
+
+
+@numba.njit(**CALLED)
+def _negative(F, m):
+    """The total of negative masses."""
+    total, before = max(F[m - 1] - 1.0, 0.0), 0.0
+    for k in range(m):
+        total += max(before - F[k], 0.0)
+        before = F[k]
+    return total
+
+
+@numba.njit(**CALLED)
+def _make_proper(F, size, m):
+    """The nearest increasing values within [0, 1], in place; ``size`` is room for the pools."""
+    pools = 0
+    for k in range(m):
+        value, count = F[k], 1
+        while pools > 0 and F[pools - 1] >= value:
+            pools -= 1
+            value = (size[pools] * F[pools] + count * value) / (size[pools] + count)
+            count += size[pools]
+        F[pools], size[pools] = value, count
+        pools += 1
+    end = m
+    for pool in range(pools - 1, -1, -1):  # from the back, where the pools do not reach yet
+        value = min(max(F[pool], 0.0), 1.0)
+        for k in range(end - size[pool], end):
+            F[k] = value
+        end -= size[pool]
+
+
+@numba.njit(**CALLED)
+def _spread(F, m):
+    """The standard deviation in grid units."""
+    mean, total, before = _steps_up(F, m), 0.0, 0.0
+    for k in range(m):
+        total += (F[k] - before) * (k - mean) ** 2
+        before = F[k]
+    return np.sqrt(max(total + (1.0 - before) * (m - mean) ** 2, 0.0))
+
+
+@numba.njit(**CALLED)
+def _first(F, m, level):
+    """The first atom whose CDF reaches a level."""
+    for k in range(m):
+        if F[k] >= level:
+            return k
+    return m
+
+
+@numba.njit(**CALLED)
+def _worst(F, m, level):
+    """The mean of the worst share of returns, in grid units; the atom at the quantile is split."""
+    total, before = 0.0, 0.0
+    for k in range(m):
+        reached = min(F[k], level)
+        total += k * (reached - before)
+        before = reached
+    return (total + m * (level - before)) / level
