@@ -28,9 +28,10 @@ SECTIONS = (
     "speed",
     "guards",
     "batches",
+    "intervals",
     "batch",
 )
-_ONE_CORE = ("target", "scaling", "speed", "guards", "batches")
+_ONE_CORE = ("target", "scaling", "speed", "guards", "batches", "intervals")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -260,6 +260,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             self._lay_out(rows, theta.dtype, transitions.kind)
             for new, old in zip(self._theta_and_sums(), (theta, sums), strict=True):
                 new[:] = old
+        self._see(transitions)
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
             steps = self._steps(chunk, batch_size)
@@ -279,6 +280,9 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
             if to_look == updates:
                 self._look()
+
+    def _see(self, transitions: Transitions) -> None:
+        """Take note of transitions before they are learned from."""
 
     def _parts(self, n: int, batch_size: int) -> Iterator[slice]:
         """Cut n transitions into pieces that end between batches and where a window begins."""

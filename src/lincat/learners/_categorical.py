@@ -230,6 +230,11 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
         """What a step size is multiplied by: 2 * spacing for the gradient of ℓ2² (App. D)."""
         return 2.0 * self._grid_.spacing if self.gradient_step else 1.0
 
+    def _see(self, transitions: Transitions) -> None:
+        if self.statistics_ is not None and self.counting and len(transitions):
+            self.statistics_.update(transitions)
+            self._solved_ = None
+
     def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
         grid = self._grid_
         discount = transitions.discounts(self.gamma)
@@ -238,9 +243,6 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
             min(self._reach_[0], float(ends.min())),
             max(self._reach_[1], float(ends.max())),
         )
-        if self.statistics_ is not None and self.counting:
-            self.statistics_.update(transitions)
-            self._solved_ = None
         if self._watch_ is not None:
             self._watch_.see(transitions.phi, transitions.reward, discount, grid)
         phi, phi_next = kernel_features(transitions, self._Theta_.dtype)
