@@ -45,6 +45,10 @@ from .inference.comparison import (
     Dominance as Dominance,
     StateComparison as StateComparison,
 )
+from .inference.estimated_constants import (
+    EstimatedConstants as EstimatedConstants,
+    estimate_constants as estimate_constants,
+)
 from .inference.returns_to_go import returns_to_go as returns_to_go
 from .inference.validate import validate as validate
 from .inference.validation import GroupValidation as GroupValidation, Validation as Validation
@@ -84,5 +88,11 @@ from .statistics.block_statistics import Statistics as Statistics
 from .tables.columns import Columns as Columns
 from .tables.file_source import FileSource as FileSource
 from .tables.read_observations import read_observations as read_observations
+from .theory.asymptotic import (
+    AsymptoticError as AsymptoticError,
+    asymptotic_error as asymptotic_error,
+    mixing_time as mixing_time,
+)
 from .theory.constants import ErrorConstants as ErrorConstants, error_constants as error_constants
+from .theory.limiting_mode import LimitingMode as LimitingMode, limiting_mode as limiting_mode
 from .theory.stability import max_step_size as max_step_size

@@ -9,6 +9,7 @@ and everything below follows from the rank-one structure without a matrix of siz
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +28,12 @@ from lincat.processes.finite import MarkovRewardProcess
 class ErrorConstants:
     """What Lemma upper_bound_error_quantities bounds, as it is for one process."""
 
-    #: Smallest eigenvalue of Sigma, the covariance of the features.
+    gamma: float
+    #: K.
+    intervals: int
+    #: Smallest and largest eigenvalue of Sigma = E[phi phiᵀ].
     lambda_min: float
+    lambda_max: float
     #: Largest ‖phi(s)‖² over the states that are visited.
     max_squared_norm: float
     #: Largest ‖A_t‖; at most (1 + √gamma) * max_squared_norm.
@@ -46,6 +51,39 @@ class ErrorConstants:
         """An upper bound for both ‖A_t‖ and ‖A_t − E A_t‖."""
         return 2.0 * self.max_norm_A
 
+    @property
+    def paper(self) -> ErrorBounds:
+        """What Lemma upper_bound_error_quantities says of them."""
+        return error_bounds(self.gamma, self.intervals, self.norm_theta, self.norm_theta_Sigma)
+
+
+@dataclass(frozen=True)
+class ErrorBounds:
+    """The upper bounds of Lemma upper_bound_error_quantities, for K ≥ 1/(1 − gamma), ‖phi‖ ≤ 1."""
+
+    C_A: float
+    C_e: float
+    trace_Sigma_e: float
+
+
+def error_bounds(
+    gamma: float, intervals: int, norm_theta: float, norm_theta_Sigma: float
+) -> ErrorBounds:
+    """Return C_A ≤ 4, C_e ≤ 4(‖θ*‖ + √K(1 − gamma)), tr Sigma_e ≤ 18(‖θ*‖²_Sigma + K(1 − gamma)²).
+
+    Examples
+    --------
+    >>> from lincat.theory.constants import error_bounds
+    >>> error_bounds(0.75, 16, norm_theta=2.0, norm_theta_Sigma=1.0)
+    ErrorBounds(C_A=4.0, C_e=12.0, trace_Sigma_e=36.0)
+    """
+    offset = intervals * (1.0 - gamma) ** 2
+    return ErrorBounds(
+        C_A=4.0,
+        C_e=4.0 * (norm_theta + math.sqrt(offset)),
+        trace_Sigma_e=18.0 * (norm_theta_Sigma**2 + offset),
+    )
+
 
 def error_constants(
     process: MarkovRewardProcess, Phi: FeatureMatrix, grid: Grid, gamma: float, Theta: FloatArray
@@ -59,7 +97,7 @@ def error_constants(
     >>> grid = p.grid(intervals=30)
     >>> Theta = solve_categorical(p.process, p.Phi, grid, p.gamma)
     >>> constants = error_constants(p.process, p.Phi, grid, p.gamma, Theta)
-    >>> round(constants.lambda_min, 6), constants.C_A <= 4
+    >>> round(constants.lambda_min, 6), constants.C_A <= constants.paper.C_A
     (0.010165, True)
     """
     check_gamma(gamma)
@@ -81,8 +119,12 @@ def error_constants(
     # A_t θ* − b_t = (F(s) − target) ⊗ phi(s), so its norm is a product.
     error = cdf[state] - bellman_target(cdf[next_state], reward, discount, grid)
     noise = squared[state] * (error**2).sum(axis=1)
+    eigenvalues = np.linalg.eigvalsh(covariance)
     return ErrorConstants(
-        lambda_min=float(np.linalg.eigvalsh(covariance)[0]),
+        gamma=gamma,
+        intervals=grid.intervals,
+        lambda_min=float(eigenvalues[0]),
+        lambda_max=float(eigenvalues[-1]),
         max_squared_norm=float(squared[state].max()),
         max_norm_A=max(
             _norm_A(bellman_matrix(grid, r, d), squared[s], gram[s, n], squared[n])
