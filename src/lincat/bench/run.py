@@ -29,8 +29,9 @@ SECTIONS = (
     "guards",
     "batches",
     "batch",
+    "reduced",
 )
-_ONE_CORE = ("target", "scaling", "speed", "guards", "batches")
+_ONE_CORE = ("target", "scaling", "speed", "guards", "batches", "reduced")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
