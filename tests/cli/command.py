@@ -28,7 +28,7 @@ class Ended:
 def lincat_here(*arguments, stdin=b""):
     """Run ``lincat ARGUMENTS``; much faster than in a process of its own."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    given = io.TextIOWrapper(io.BytesIO(stdin))
+    given = io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin)))
     code = 0
     with (
         mock.patch.object(sys, "argv", ["lincat", *map(str, arguments)]),

@@ -57,14 +57,16 @@ def test_rows_that_were_added_are_learned_from(here):
     assert lincat.read_run("run").config.source == ["log.csv", "a new one.csv"]
 
 
-def test_new_files_of_a_folder_come_after_the_old_ones(here):
+def test_new_files_of_a_folder_come_after_the_old_ones_each_night(here):
     (here / "logs").mkdir()
     lines = rows(800)
     (here / "logs" / "b.csv").write_text(HEADER + "".join(lines[:500]))
     evaluate("logs", "--out", "run")
     (here / "logs" / "a.csv").write_text(HEADER + "".join(lines[500:]))
     assert resumed("run", "--append")["transitions"] == 499 + 299
-    assert lincat.read_run("run").config.source == ["logs/b.csv", "logs/a.csv"]
+    assert lincat.read_run("run").config.source == ["logs/b.csv", "logs/a.csv", "logs"]
+    (here / "logs" / "a a.csv").write_text(HEADER + "".join(lines[:200]))
+    assert resumed("run", "--append")["transitions"] == 499 + 299 + 199
 
 
 def test_what_is_held_out_stays_so_when_rows_are_added(here):

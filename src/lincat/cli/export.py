@@ -28,7 +28,7 @@ def export(run: Path, out: Path, force: bool, trust_code: bool, quiet: bool) -> 
 
     \b
     Examples:
-      lincat export runs/cartpole-v1 --out small
+      lincat export runs/log --out small
       lincat predict small --states today.csv
     """
     from lincat.cli.options import find_local_modules

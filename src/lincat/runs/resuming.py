@@ -100,9 +100,11 @@ def _with_new_files(
             remedy = f"cat {more[0]} | lincat resume {folder.path} --append"
             raise fail("--append", "more of standard input", ", ".join(more), remedy)
         return config
-    files = find_files([*config.source, *more], config.format)
-    new = [file for file in dict.fromkeys(files) if file not in so_far.places]
-    return msgspec.structs.replace(config, source=[*so_far.places, *new])
+    given = [*config.source, *more]
+    files = find_files(given, config.format)
+    # Folders and patterns stay, as more may come to them; a file that is named twice is read once.
+    source = list(dict.fromkeys([*so_far.places, *files, *given]))
+    return msgspec.structs.replace(config, source=source)
 
 
 def _check_new_rows(folder: RunFolder, opened: Opened) -> None:

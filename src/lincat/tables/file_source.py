@@ -362,7 +362,7 @@ def _find_places(source: Any, format: str | None) -> Sequence[Place]:
 
 
 def find_files(paths: str | Path | Sequence[str | Path], format: str | None) -> list[str]:
-    """Return the files that the given paths stand for: all of one format, in order.
+    """Return the files that the given paths stand for: all of one format, in order, each once.
 
     Examples
     --------
@@ -390,7 +390,7 @@ def find_files(paths: str | Path | Sequence[str | Path], format: str | None) -> 
     kinds = {format_of(file, format): file for file in files}
     if len(kinds) > 1:
         raise fail("paths", "files of one format", ", ".join(kinds.values()))
-    return files
+    return list(dict.fromkeys(files))
 
 
 def _in_folder(folder: str, format: str | None) -> list[str]:
