@@ -30,8 +30,9 @@ SECTIONS = (
     "batches",
     "intervals",
     "batch",
+    "reduced",
 )
-_ONE_CORE = ("target", "scaling", "speed", "guards", "batches", "intervals")
+_ONE_CORE = ("target", "scaling", "speed", "guards", "batches", "intervals", "reduced")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
