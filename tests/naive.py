@@ -800,3 +800,53 @@ def drift(first, second, gamma):
             b[state] += reward
         means.append(np.linalg.solve(A, b))
     return 0.5 * (means[0] - means[1])
+
+
+# ---------------------------------------------------------------------- variance reduction
+
+
+def epoch_ends(growth, n, first=512):
+    """After how many updates epochs of VarianceReducedCTD end, up to n."""
+    ends = [first]
+    while ends[-1] < n:
+        ends.append(math.ceil(growth * ends[-1]))
+    return ends
+
+
+def recentred(data, grid, alphas, batch, d, averaging, growth):
+    """What VarianceReducedCTD predicts from (phi, reward, phi_next, discount, weight).
+
+    Every epoch has an anchor. Gradients there, w (A θ̃ − b), and the anchors themselves are averaged
+    over all transitions of the second epoch and later; from the third epoch on an update is
+    −alpha w [A (θ − mean anchor) + mean gradient], before that a plain one.
+    """
+    theta, ends = np.zeros((d, grid.intervals)), epoch_ends(growth, len(alphas))
+    anchor, iterates, gathered = theta, [], []
+    epoch, mean_anchor, mean_gradient = 0, None, None
+    for u, alpha in enumerate(alphas):
+        change = np.zeros_like(theta)
+        part = data[u * batch : (u + 1) * batch]
+        for phi, reward, phi_next, discount, weight in part:
+            step = alpha * weight / len(part)
+            gradient = -learner_change(anchor, phi, reward, phi_next, discount, grid, "ctd")
+            if epoch < 2:
+                change += step * learner_change(theta, phi, reward, phi_next, discount, grid, "ctd")
+            else:
+                at_mean = learner_change(mean_anchor, phi, reward, phi_next, discount, grid, "ctd")
+                own = learner_change(theta, phi, reward, phi_next, discount, grid, "ctd")
+                change += step * (own - at_mean - mean_gradient)
+            if epoch >= 1:
+                gathered.append((weight, anchor, weight * gradient))
+        theta = theta + change
+        iterates.append(theta)
+        if u + 1 == ends[epoch]:
+            begin = ends[epoch - 1] if epoch >= 1 else 0
+            window = {"tail": begin, "full": 0, "none": u}[averaging]
+            if gathered:
+                weights = sum(w for w, _, _ in gathered)
+                mean_anchor = sum(w * a for w, a, _ in gathered) / weights
+                mean_gradient = sum(g for _, _, g in gathered) / weights
+            anchor, epoch = np.mean(iterates[window:], axis=0), epoch + 1
+    passed = [end for end in ends if end <= len(alphas)]
+    begin = passed[-2] if len(passed) > 1 else 0
+    return np.mean(iterates[{"tail": begin, "full": 0, "none": -1}[averaging] :], axis=0)

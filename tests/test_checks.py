@@ -18,6 +18,11 @@ LEARNERS = {
     ),
     "ctd statistics": lincat.LinearCTD(grid=GRID, gamma=0.8, statistics=True),
     "ctd horizon": lincat.LinearCTD(grid=GRID, gamma=0.8, horizon=900),
+    "reduced": lincat.VarianceReducedCTD(grid=GRID, gamma=0.8),
+    "reduced none": lincat.VarianceReducedCTD(
+        grid=GRID, gamma=0.8, averaging="none", dtype="float32", step_size=0.2
+    ),
+    "reduced statistics": lincat.VarianceReducedCTD(grid="auto", gamma=0.8, statistics=True),
     "pmf": lincat.LinearPMF(grid=GRID, gamma=0.8),
     "unnormalised": lincat.UnnormalisedCTD(grid=GRID, gamma=0.8),
     "softmax": lincat.SoftmaxCTD(grid=GRID, gamma=0.8),

@@ -62,6 +62,7 @@ from .learners.lstd import LSTD as LSTD
 from .learners.schedules import PolynomialDecay as PolynomialDecay
 from .learners.softmax_ctd import SoftmaxCTD as SoftmaxCTD
 from .learners.unnormalised_ctd import UnnormalisedCTD as UnnormalisedCTD
+from .learners.variance_reduced_ctd import VarianceReducedCTD as VarianceReducedCTD
 from .processes import catalog as catalog
 from .processes.files import read_problem as read_problem
 from .processes.finite import (

@@ -18,6 +18,7 @@ from lincat.kernels.csr import csr_updates
 from lincat.kernels.dense import batch_increments, dense_batches, dense_updates
 from lincat.kernels.layout import padded_zeros
 from lincat.kernels.linear_td import linear_td
+from lincat.kernels.recentred import recentred_updates
 from lincat.kernels.states import state_updates
 from tests.kernels.cases import triple
 
@@ -156,6 +157,28 @@ LOOPS = {
         csr_updates,
         (*PARAMETERS, SPARSE, SPARSE, *NUMBERS, 2),
         {3: AWAY, 4: (SPARSE[0][1:], *SPARSE[1:]), 5: np.ones(N + 1), 9: 99, 12: 0},
+    ),
+    "recentred": (
+        recentred_updates,
+        (
+            *PARAMETERS[:2],
+            np.zeros((D, K)),
+            np.zeros((3, D, K)),
+            np.zeros(3),
+            PARAMETERS[2],
+            SPARSE,
+            SPARSE,
+            ONES,
+            ONES,
+            ONES,
+            ONES,
+            1e9,
+            K,
+            0,
+            0,
+            2,
+        ),
+        {2: np.zeros((D, 2)), 3: np.zeros((2, D, K)), 4: TWO, 6: AWAY, 8: np.ones(N + 1), 11: FEW},
     ),
     "states": (
         state_updates,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from lincat.kernels.sums import add_products, count_states, mirror, split_rewards
+from lincat.kernels.sums import add_products, add_rows, count_states, mirror
 
 
 def drawn(d, width, dtype, n=357, buckets=4):
@@ -25,13 +25,24 @@ def drawn(d, width, dtype, n=357, buckets=4):
     return sums, (phi, phi_next, order, last, slots, phi_slots, parts, weight), bucket
 
 
-@pytest.mark.parametrize("d", [1, 5, 17, 48, 65])
+def each(sums, rows, bucket):
+    """The same by rows that are not sorted."""
+    phi, phi_next, _, _, *rest = rows
+    add_rows(*sums, phi, phi_next, bucket, *rest)
+
+
+@pytest.mark.parametrize(
+    ("way", "d"), [*(("products", d) for d in (1, 5, 17, 48, 65)), ("rows", 3)]
+)
 @pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_go_to_their_groups(d, width, dtype):
+def test_products_go_to_their_groups(way, d, width, dtype):
     (cross, phi_sum, Sigma), rows, bucket = drawn(d, width, dtype)
     phi, phi_next, _, _, slots, phi_slots, parts, weight = rows
-    add_products(cross, phi_sum, Sigma, *rows, np.array([0, d]))
+    if way == "rows":
+        each((cross, phi_sum, Sigma), rows, bucket)
+    else:
+        add_products(cross, phi_sum, Sigma, *rows, np.array([0, d]))
     wanted_cross, wanted_sum, wanted_Sigma = (np.zeros_like(x) for x in (cross, phi_sum, Sigma))
     for t, k in enumerate(bucket):
         here, ahead = phi[t].astype(float), phi_next[t].astype(float)
@@ -138,28 +149,21 @@ def test_states_outside_are_refused(place, value):
         count_states(*arguments)
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 64, 65])
-def test_rewards_are_split_over_the_three_nodes_about_the_nearest(n):
-    rng = np.random.default_rng(n)
-    nodes = np.cumsum(rng.integers(1, 5, size=n)).astype(float)
-    middles = 0.5 * (nodes[1:] + nodes[:-1])
-    inside = nodes[0] + (nodes[-1] - nodes[0]) * rng.random(100)
-    reward = np.concatenate([inside, nodes, middles])  # on a middle: the lower one
-    first, weight = np.empty(len(reward), dtype=np.int64), np.empty((len(reward), 3))
-    split_rewards(first, weight, nodes, reward)
-    for k, w, r in zip(first, weight, reward, strict=True):
-        nearest = int(np.argmin(np.abs(nodes - r)))
-        assert k == min(max(nearest - 1, 0), n - 3)
-        x = nodes[k : k + 3]
-        wanted = [
-            np.prod([(r - y) / (x[i] - y) for j, y in enumerate(x) if j != i]) for i in range(3)
-        ]
-        np.testing.assert_allclose(w, wanted, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.parametrize("short", [0, 1, 2])
-def test_rewards_without_room_are_refused(short):
-    arguments = [np.empty(4, dtype=np.int64), np.empty((4, 3)), np.arange(4.0), np.zeros(4)]
-    arguments[short] = arguments[short][: 2 if short == 2 else 3]
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (2, lambda Sigma: Sigma[:4, :4].copy()),
+        (3, lambda phi: phi[:-1]),
+        (4, lambda phi_next: phi_next[:, :-1].copy()),
+        (5, lambda bucket: bucket + 1),
+        (7, lambda phi_slots: phi_slots + 9),
+        (8, lambda parts: parts[:-1]),
+    ],
+)
+def test_rows_outside_are_refused(place, value):
+    sums, (phi, phi_next, _, _, *rest), bucket = drawn(5, 1, np.float64)
+    arguments = [*sums, phi, phi_next, bucket, *rest]
+    add_rows(*arguments)
+    arguments[place] = value(arguments[place])
     with pytest.raises(IndexError):
-        split_rewards(*arguments)
+        add_rows(*arguments)

@@ -62,7 +62,7 @@ def learner(data: Data) -> Contender:
     model = LinearCTD(
         grid=data.grid, gamma=GAMMA, step_size=STEP, averaging="none", n_features=case.d
     )
-    phi, phi_next = (_public_features(data, x) for x in (data.phi, data.phi_next))
+    phi, phi_next = (public_features(data, x) for x in (data.phi, data.phi_next))
     transitions = Transitions(phi, data.reward, phi_next)
 
     def run() -> None:
@@ -96,7 +96,7 @@ def kernel_features(data: Data, phi: Any, dtype: type) -> Any:
     return indptr, phi.ravel(), np.full(phi.size, case.value, dtype)
 
 
-def _public_features(data: Data, phi: Any) -> Any:
+def public_features(data: Data, phi: Any) -> Any:
     """Features as users give them."""
     if data.case.kind != "tiles":
         return phi

@@ -28,9 +28,11 @@ SECTIONS = (
     "speed",
     "guards",
     "batches",
+    "intervals",
     "batch",
+    "reduced",
 )
-_ONE_CORE = ("target", "scaling", "speed", "guards", "batches")
+_ONE_CORE = ("target", "scaling", "speed", "guards", "batches", "intervals", "reduced")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -53,10 +53,11 @@ def bench(
     """Measure lincat against C, JAX, PyTorch and NumPy, side by side, and show which bars hold.
 
     SECTION is any of startup, target, scaling, cores, memory, evaluate, speed, guards (of kernels),
-    batches (of one update), batch (the batch solution); all by default, which takes some minutes. C
-    needs a compiler; JAX and PyTorch come with pip install 'lincat[bench]', and are left out where
-    they are missing. Exit code 1 says that a bar does not hold. Other work on the machine disturbs
-    the numbers.
+    batches (of one update), intervals (of streams), batch (the batch solution), reduced
+    (variance-reduced steps); all by default,
+    which takes some minutes. C needs a compiler; JAX and PyTorch come with pip install
+    'lincat[bench]', and are left out where they are missing. Exit code 1 says that a bar does not
+    hold. Other work on the machine disturbs the numbers.
 
     \b
     Examples:

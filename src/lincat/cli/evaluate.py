@@ -123,6 +123,12 @@ _EXAMPLE: dict[str, Any] = {
     help="K; there are K + 1 atoms. By default as many as the returns ask for.",
 )
 @click.option("--step-size", help="A number, or auto.  [default: auto]")
+@click.option(
+    "--step-power",
+    type=click.FloatRange(0, 1),
+    help="The step of update t is --step-size times t to minus this; by default steps that are "
+    "given do not decay.",
+)
 @click.option("--averaging", type=click.Choice(AVERAGINGS), help="[default: tail]")
 @click.option(
     "--window",

@@ -5,7 +5,9 @@
     simd                        vectors as values: the vocabulary of the passes
     blocks, matrix_, row_passes one step of an update: the error, dot products, outer products
     bellman, rules              the target of a transition; what each learning rule makes of it
-    dense, csr, states          the loops over transitions, for three kinds of features; linear_td
+    dense, csr, states          the loops over transitions, for three kinds of features; linear_td,
+                                and recentred, whose noise vanishes
+    sums, entries, placement    what block statistics add up, dense and sparse, and where it goes
     features, columns           from observations to features; from columns of a table to rows
     sampling, returns, product, step_sizes   what processes, validation and schedules need
     figures                     of distributions, for those who ask about states

@@ -88,6 +88,20 @@ def guard_counts(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_sl
     n, d = state.shape[0], Sigma.shape[0]
     guard_states(state, d, n)
     guard_states(state_next, d, n)
+    _guard_slots(cross, phi_sum, Sigma, n, bucket, slots, phi_slots, parts, weight)
+
+
+@njit(**OWNING)
+def guard_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight):
+    """Features, buckets and the slots of those that occur lie within."""
+    n, d = phi.shape
+    refuse(phi_next.shape != phi.shape or Sigma.shape[0] != d)
+    _guard_slots(cross, phi_sum, Sigma, n, bucket, slots, phi_slots, parts, weight)
+
+
+@njit(**OWNING)
+def _guard_slots(cross, phi_sum, Sigma, n, bucket, slots, phi_slots, parts, weight):
+    d = Sigma.shape[0]
     refuse(bucket.shape[0] < n or parts.shape[0] < n or weight.shape[0] < n)
     refuse(cross.shape[1:] != (d, d) or phi_sum.shape[1] != d or Sigma.shape[1] != d)
     refuse(slots.shape[1] != parts.shape[1] or phi_slots.shape != slots.shape)

@@ -9,7 +9,7 @@ copy them once more.
 import numpy as np
 from numba import njit
 
-from lincat.kernels.guards import guard_buckets, guard_counts, guard_nodes
+from lincat.kernels.guards import guard_buckets, guard_counts, guard_rows
 from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
 from lincat.kernels.simd import (
     add,
@@ -81,6 +81,30 @@ def add_products(
 
 
 @njit(**KERNEL)
+def add_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight):
+    """What add_products adds, row by row in their order: sooner done where features are very few.
+
+    Row t is of bucket k = bucket[t]. Of Sigma, only what lies on or above the diagonal.
+    """
+    guard_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight)
+    n, d = phi.shape
+    for t in range(n):
+        k = bucket[t]
+        for i in range(d):
+            x = weight[t] * phi[t, i]
+            for j in range(i, d):
+                Sigma[i, j] += x * phi[t, j]
+        for m in range(parts.shape[1]):
+            g, h = slots[k, m], phi_slots[k, m]
+            for i in range(d):
+                x = parts[t, m] * phi[t, i]
+                phi_sum[h, i] += x
+                if g >= 0:
+                    for j in range(d):
+                        cross[g, i, j] += x * phi_next[t, j]
+
+
+@njit(**KERNEL)
 def count_states(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_slots, parts, weight):
     """The same sums where features are states: one entry of each for every row, in their order.
 
@@ -95,36 +119,6 @@ def count_states(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_sl
             phi_sum[phi_slots[k, m], s] += parts[t, m]
             if slots[k, 0] >= 0:
                 cross[slots[k, m], s, state_next[t]] += parts[t, m]
-
-
-@njit(**KERNEL)
-def split_rewards(first, weight, nodes, reward):
-    """The first of the three nodes about each reward's nearest, and the weights of all three.
-
-    Those of quadratic interpolation, which keep Σ w = 1, Σ w x = r and Σ w x² = r².
-    """
-    guard_nodes(first, weight, nodes, reward)
-    top = len(nodes) - 3
-    size = 1
-    while size < len(nodes):
-        size *= 2
-    middles = np.full(size, np.inf)
-    for k in range(len(nodes) - 1):
-        middles[k] = 0.5 * (nodes[k] + nodes[k + 1])
-    for t in range(len(reward)):
-        r = reward[t]
-        # As many middles as lie below r; added up without a branch, which nobody could foresee.
-        low, step = 0, size // 2
-        while step > 0:
-            low += step * np.int64(middles[low + step - 1] < r)
-            step //= 2
-        k = min(max(low - 1, 0), top)
-        a, b, c = nodes[k], nodes[k + 1], nodes[k + 2]
-        from_a, from_b, from_c = r - a, r - b, r - c
-        first[t] = k
-        weight[t, 0] = from_b * from_c / ((b - a) * (c - a))
-        weight[t, 1] = -from_a * from_c / ((b - a) * (c - b))
-        weight[t, 2] = from_a * from_b / ((c - a) * (c - b))
 
 
 @njit(**KERNEL)

@@ -50,6 +50,10 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     #: Whether what is predicted is linear in the parameters, so that averages of one are averages
     #: of the other.
     linear: ClassVar[bool] = True
+    #: Growth of the epochs in which it learns, at which windows of averages begin; None for none.
+    _epochs: ClassVar[float | None] = None
+    #: Further matrices of the shape of the parameters, float64, that files keep: ``_name_`` each.
+    _matrices: ClassVar[tuple[str, ...]] = ()
     #: Where distributions live; None for a learner of means.
     grid: Grid | str | None = None
     #: Whether the learner itself warns of what it meets; set it to False to tell of it yourself.
@@ -177,7 +181,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
         if not self.begun:
             self._waiting_: list[tuple[Transitions, int]] = []
             self._seen_ = Seen(near=self._start is not None)
-            self._average_ = IterateAverage(self.averaging, horizon)
+            self._average_ = self._new_average(horizon)
         before = len(self._waiting_)
         self._waiting_.append((transitions, batch_size))
         try:
@@ -187,6 +191,11 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             if before == 0 and not hasattr(self, "_Theta_"):
                 self._forget()
             raise
+
+    def _new_average(self, horizon: int | None) -> IterateAverage:
+        if self._epochs is None:
+            return IterateAverage(self.averaging, horizon)
+        return IterateAverage(self.averaging, None, growth=self._epochs)
 
     def _end_warm_up(self) -> None:
         """Start with what there is, if transitions still wait for a warm-up to be complete."""
@@ -260,6 +269,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             self._lay_out(rows, theta.dtype, transitions.kind)
             for new, old in zip(self._theta_and_sums(), (theta, sums), strict=True):
                 new[:] = old
+        self._see(transitions)
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
             steps = self._steps(chunk, batch_size)
@@ -279,6 +289,9 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
             if to_look == updates:
                 self._look()
+
+    def _see(self, transitions: Transitions) -> None:
+        """Take note of transitions before they are learned from."""
 
     def _parts(self, n: int, batch_size: int) -> Iterator[slice]:
         """Cut n transitions into pieces that end between batches and where a window begins."""
@@ -332,22 +345,26 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
         The others say what they said at the start, as no transition had that feature.
         """
         self._end_warm_up()
-        return np.asarray((self._theta_and_sums()[0] != 0.0).any(axis=1))
+        return np.asarray((self._iterate_and_sums()[0] != 0.0).any(axis=1))
 
     def _theta_and_sums(self) -> tuple[FloatArray, FloatArray]:
         """Parameters and averaging sums without their padding (no sums without averaging)."""
         columns = self._columns()
         return self._Theta_[:, :columns], self._U_[:, :columns]
 
+    def _iterate_and_sums(self) -> tuple[FloatArray, FloatArray]:
+        """The same as they are meant, where a learner puts off what changes all rows."""
+        return self._theta_and_sums()
+
     def _parameters(self) -> FloatArray:
         """A copy of the current parameters."""
         self._end_warm_up()
-        return self._theta_and_sums()[0].copy()
+        return self._iterate_and_sums()[0].copy()
 
     def _mean(self, rows: Rows = slice(None)) -> FloatArray:
         """The averaged parameters, float64; some rows of them, if that is all that is needed."""
         self._end_warm_up()
-        return self._average_.mean(self.n_updates_, *self._theta_and_sums(), rows)
+        return self._average_.mean(self.n_updates_, *self._iterate_and_sums(), rows)
 
     def predict_overall(self, Phi: Any) -> tuple[_Answer, int]:
         """Return what the average of *all* iterates says, and how many of them predict leaves out.
@@ -361,7 +378,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
         if not average.needs_sums:
             raise fail("averaging", "'tail' or 'full', which keep sums", repr(average.kind))
         rows, Phi = used_rows(Phi)
-        total = average.total(done, *self._theta_and_sums(), rows)
+        total = average.total(done, *self._iterate_and_sums(), rows)
         windowed = average.begin_sum is not None and done > average.begin
         return self._predict(Phi, total / max(done, 1)), average.begin if windowed else 0
 

@@ -46,6 +46,8 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
     _needs_warm_up: ClassVar[bool] = False
     #: Whether the rule settles where the batch solution of the same transitions is.
     settles_at_solution: ClassVar[bool] = True
+    #: Whether an automatic grid grows where mass leaves it.
+    _grid_grows: ClassVar[bool] = True
     #: Whether the rule descends on ℓ2², whose gradient has the factor 2 * spacing.
     _descends_on_cramer: ClassVar[bool] = True
     #: What was seen, summed by blocks of time, if ``statistics`` is True.
@@ -118,7 +120,7 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
             self._grid_ = self.grid
         else:
             self._grid_ = self._choose_grid(waiting) if self._start is None else self._start[0]
-            if self.settles_at_solution:
+            if self.settles_at_solution and self._grid_grows:
                 self._watch_ = GridWatch(_GROWS * self._grid_.intervals)
         return True
 
@@ -230,6 +232,11 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
         """What a step size is multiplied by: 2 * spacing for the gradient of ℓ2² (App. D)."""
         return 2.0 * self._grid_.spacing if self.gradient_step else 1.0
 
+    def _see(self, transitions: Transitions) -> None:
+        if self.statistics_ is not None and self.counting and len(transitions):
+            self.statistics_.update(transitions)
+            self._solved_ = None
+
     def _run(self, transitions: Transitions, step: FloatArray, batch_size: int) -> int:
         grid = self._grid_
         discount = transitions.discounts(self.gamma)
@@ -238,9 +245,6 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
             min(self._reach_[0], float(ends.min())),
             max(self._reach_[1], float(ends.max())),
         )
-        if self.statistics_ is not None and self.counting:
-            self.statistics_.update(transitions)
-            self._solved_ = None
         if self._watch_ is not None:
             self._watch_.see(transitions.phi, transitions.reward, discount, grid)
         phi, phi_next = kernel_features(transitions, self._Theta_.dtype)
@@ -249,6 +253,18 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
             discount,
             step * self._step_factor(),
         )
+        return self._update(transitions, phi, phi_next, numbers, batch_size)
+
+    def _update(
+        self,
+        transitions: Transitions,
+        phi: Any,
+        phi_next: Any,
+        numbers: tuple[FloatArray, ...],
+        batch_size: int,
+    ) -> int:
+        """Call the compiled loop that fits these features."""
+        grid = self._grid_
         large = batch_size >= _BLAS_BATCH and self._Theta_.shape[0] >= _BLAS_FEATURES
         if transitions.kind == "dense" and large:
             return self._run_matrices(phi, phi_next, numbers, batch_size)

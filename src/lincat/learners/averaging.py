@@ -8,7 +8,8 @@ but only once per window.
 full        all iterates, Theta_1 .. Theta_t
 tail        Theta_{T/2} .. Theta_T when the horizon T is known (the paper's); otherwise *anytime*:
             the window begins at 512 * 2^m and is replaced when its successor is half of all, so
-            that at every t it holds between t/2 and t iterates.
+            that at every t it holds between t/2 and t iterates. Learners that work in epochs have
+            windows that grow by less: between 1/growth² and 1/growth of t are then left out.
 
 U counts the increments as they were meant, not as Theta rounded them. In float32 the difference
 grows with t, so from time to time the sum so far is put aside in float64 and U starts again.
@@ -16,6 +17,7 @@ grows with t, so from time to time the sum so far is put aside in float64 and U 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -36,10 +38,19 @@ class IterateAverage:
         Number of updates T, if it is known.
     fold_every : int or None
         After how many updates to put the sum aside; None for never.
+    growth : float
+        Of the beginnings of windows, where the horizon is not known.
     """
 
-    def __init__(self, kind: str, horizon: int | None, fold_every: int | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        horizon: int | None,
+        fold_every: int | None = None,
+        growth: float = 2.0,
+    ) -> None:
         self.kind, self.horizon, self.fold_every = kind, horizon, fold_every
+        self.growth = growth
         #: Beginnings of the window in use and of its successor (updates), and the sums there.
         self.begin, self.next_begin = 0, 0
         self.begin_sum: FloatArray | None = None
@@ -110,10 +121,15 @@ class IterateAverage:
         if self.horizon is not None:
             begin = self.horizon // 2 - 1
             return begin if begin > 0 and self.begin_sum is None else None
-        return max(_FIRST_WINDOW, 2 * self.next_begin)
+        return next_window(self.next_begin, self.growth)
 
     def _fold_boundary(self) -> int | None:
         """After how many updates U starts again next."""
         if self.fold_every is None or not self.needs_sums:
             return None
         return self.folded + self.fold_every
+
+
+def next_window(begin: int, growth: float) -> int:
+    """Return where the window after the one that began after ``begin`` updates begins."""
+    return max(_FIRST_WINDOW, math.ceil(growth * begin))

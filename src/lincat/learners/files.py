@@ -103,7 +103,7 @@ def _build(content: bytes) -> Learner[Any] | BatchLearner:
     if isinstance(learner, CategoricalLearner) and learner.statistics:
         learner.statistics_ = restored_sums(arrays, header["state"]["statistics"])
         arrays = {name: array for name, array in arrays.items() if not name.startswith(SUMS)}
-    if not {"Theta"} <= set(arrays) <= _ARRAYS:
+    if not {"Theta"} <= set(arrays) <= _ARRAYS | set(learner._matrices):
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
     _restore(learner, arrays, header["state"])
     _check_state(learner, arrays)
@@ -120,6 +120,8 @@ def _state(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, Any]
     for name in ("begin_sum", "next_sum", "folded_sum"):
         if getattr(average, name) is not None:
             arrays[name] = getattr(average, name)
+    for name in learner._matrices:
+        arrays[name] = getattr(learner, f"_{name}_")
     numbers: dict[str, Any] = {
         "n_seen": learner.n_seen_,
         "n_updates": learner.n_updates_,
@@ -130,6 +132,7 @@ def _state(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, Any]
             "kind": average.kind,
             "horizon": average.horizon,
             "fold_every": average.fold_every,
+            "growth": average.growth,
         },
         "windows": [average.begin, average.next_begin, average.folded],
         "extra": learner._extra_state(),
@@ -152,6 +155,8 @@ def _restore(learner: Learner[Any], arrays: dict[str, FloatArray], numbers: dict
     learner._restore_extra(numbers["extra"])
     for name in ("begin_sum", "next_sum", "folded_sum"):
         setattr(average, name, arrays.get(name))
+    for name in learner._matrices:
+        setattr(learner, f"_{name}_", arrays.get(name))
     # Laid out for kernels when there is more to learn: only then is the kind of features known.
     learner._Theta_, learner._U_ = arrays["Theta"], arrays.get("U", np.zeros((0, 0)))
 
@@ -175,6 +180,7 @@ def _check_state(learner: Learner[Any], arrays: dict[str, Any]) -> None:
         "begin_sum": average.begin > 0,
         "next_sum": average.next_begin > 0,
         "folded_sum": average.folded > 0,
+        **dict.fromkeys(learner._matrices, True),
     }
     names = sorted(name for name in needed if needed[name])
     if sorted(arrays) != names:

@@ -13,7 +13,15 @@ from lincat._registry import Registry
 #: chooses between the next two. Linear-TD is not
 #: among them: it learns means only, and those of the others are the same (Prop.
 #: mean_preserve_property).
-LearnerName = Literal["auto", "lstd", "linear_ctd", "linear_pmf", "unnormalised_ctd", "softmax_ctd"]
+LearnerName = Literal[
+    "auto",
+    "lstd",
+    "linear_ctd",
+    "linear_pmf",
+    "unnormalised_ctd",
+    "softmax_ctd",
+    "variance_reduced_ctd",
+]
 #: Which iterates predictions average (averaging.py).
 AveragingName = Literal["tail", "full", "none"]
 #: Step sizes that have a name (schedules.py).
@@ -31,6 +39,7 @@ LEARNERS = Registry(
         "lstd": "LSTD",
         "softmax_ctd": "SoftmaxCTD",
         "unnormalised_ctd": "UnnormalisedCTD",
+        "variance_reduced_ctd": "VarianceReducedCTD",
     },
     get_args(LearnerName),
 )

@@ -17,6 +17,7 @@ from lincat.features.tabular import Tabular
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.registry import LEARNERS
+from lincat.learners.schedules import PolynomialDecay, StepSize
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
 from lincat.runs.plan import PILOT, Plan, choose_plan
@@ -161,12 +162,14 @@ def _stepwise(
 
 def _constant(
     features: Features, sample: Steps, config: EvaluationConfig, gamma: float
-) -> float | str:
+) -> StepSize:
     """The step; with a window one that forgets: what was learned so long ago counts e^-2.
 
     A feature that comes up N/d times in N transitions is moved by step R (1 − gamma) each time, as
     it follows itself, R = ‖phi‖².
     """
+    if config.step_power is not None:
+        return PolynomialDecay(float(config.step_size), config.step_power)
     if config.step_size != "auto" or config.window is None:
         return config.step_size
     phi = features.lookup(sample.observation[:_INTERVALS])

@@ -292,7 +292,7 @@ def _coarse(model: Model, recorder: Recorder, config: EvaluationConfig) -> str:
 
 
 def _step(learner: Learner[Any], config: EvaluationConfig) -> str:
-    if not isinstance(config.step_size, float):
+    if not isinstance(config.step_size, float) or config.step_power is not None:
         return ""
     limit = learner.stable_step_
     if config.step_size <= 0.5 * limit:

@@ -88,6 +88,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     intervals: _Positive | None = None
     # A number, or "auto".
     step_size: Annotated[float, msgspec.Meta(gt=0.0)] | StepSizeName = "auto"
+    # With it the step of update t is step_size * t**(-step_power), which has to be a number then.
+    step_power: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] | None = None
     averaging: AveragingName = "tail"
     # Learn from about the last so many transitions, where the world drifts; by default from all.
     window: _Positive | None = None
@@ -117,6 +119,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
             value = getattr(self, name)
             if isinstance(value, float) and not math.isfinite(value):
                 raise ValueError(f"expected a finite number for {name}, got {value}")
+        if self.step_power is not None and self.step_size == "auto":
+            raise ValueError("expected a number for step_size beside step_power, got 'auto'")
         for name in ("env_options", "feature_options"):
             if _holds_none(getattr(self, name)):
                 raise ValueError(f"expected no null in {name}, which TOML cannot hold")

@@ -51,6 +51,7 @@ def evaluate(
     high: float | None = None,
     intervals: int | None = None,
     step_size: float | Literal["auto"] = "auto",
+    step_power: float | None = None,
     averaging: AveragingName = "tail",
     window: int | None = None,
     passes: int | Literal["auto"] = "auto",
@@ -117,8 +118,8 @@ def evaluate(
         Ends of the grid; where the returns are, if not given.
     intervals : int, optional
         K; there are K + 1 atoms. By default as many as the returns ask for.
-    step_size, averaging, passes, batch_size, dtype
-        Of learners that go step by step.
+    step_size, step_power, averaging, passes, batch_size, dtype
+        Of learners that go step by step; with a power, steps are step_size * t**(-step_power).
     window : int, optional
         Learn from about the last so many transitions, where the world drifts.
     validate : int, optional

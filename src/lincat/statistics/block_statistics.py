@@ -122,7 +122,7 @@ class Statistics:
         self.reward_high = max(self.reward_high, float(rows.reward.max()))
         if self._waiting and self._waiting[0].kind != rows.kind:
             self._flush()
-        size, first = self._chunk, 0
+        size, first = self._chunk(rows), 0
         if self._waiting:
             first = min(size - self._n_waiting, len(rows))
             self._wait(rows[:first])
@@ -273,10 +273,10 @@ class Statistics:
 
         return load(path)
 
-    @property
-    def _chunk(self) -> int:
-        """Rows that are summed at once: many of each reward, some tens of megabytes."""
-        return min(max(2**22 // (self.n_features or 1), 1024), 2**15)
+    def _chunk(self, rows: Rows) -> int:
+        """How many such rows are summed at once: many of each reward, some tens of megabytes."""
+        numbers = 1 if rows.kind == "states" else self.n_features or 1
+        return min(max(2**22 // numbers, 1024), 2**15)
 
     def _empty(self) -> Sums:
         d = self.n_features or 0
@@ -315,7 +315,7 @@ class Statistics:
         """Keep rows until there are enough to be summed; a copy, as they are not ours."""
         self._n_waiting += len(rows)
         self._waiting.append(rows)
-        if self._n_waiting == self._chunk:
+        if self._n_waiting == self._chunk(rows):
             self._flush()
             return
         first, size = len(self._waiting) - 1, len(rows)

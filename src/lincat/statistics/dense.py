@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from functools import cache, partial
 
@@ -13,78 +13,101 @@ import scipy.sparse
 from lincat import kernels
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.statistics.groups import Shares
-from lincat.statistics.placement import Bucket, Placement
+from lincat.statistics.placement import Placement
 from lincat.statistics.rows import Rows
 from lincat.statistics.sparse import SparseSums
 
 _CACHED = 2**19  # numbers
+_FEW = 4  # features, up to which rows are not sorted by bucket first
 _NARROW = 32  # columns that a thread should have at least: each looks up all rows
 
 
 class Stack:
-    """Arrays of one shape by number of their group, one behind the other."""
+    """Arrays of one shape by number of their group, one behind the other.
+
+    Attributes
+    ----------
+    groups : array of shape (m,)
+        The numbers of their groups.
+    values : array of shape (m, ...)
+    """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self.slots: dict[int, int] = {}
+        self.groups: IntArray = np.zeros(0, dtype=np.int64)
         self.values: FloatArray = np.zeros((0, *shape))
         self._room = self.values  # zeros behind the values, which take no memory until written to
+        self._slots: IntArray = np.full(1, -1)  # of each group; −1 for none, as beyond the last
 
-    def make_room(self, groups: Iterable[int]) -> None:
+    def slots(self, groups: IntArray) -> IntArray:
+        """Return where groups lie among the values; −1 for those that are not there."""
+        return self._slots.take(groups, mode="clip")
+
+    def missing(self, groups: IntArray) -> list[int]:
+        """Return those groups that are not there, ascending."""
+        return sorted(set(groups[self.slots(groups) < 0].tolist()))
+
+    def make_room(self, groups: IntArray) -> None:
         """Have zeros for groups that are new."""
-        new = sorted(set(groups) - self.slots.keys())
+        new = self.missing(groups)
         if not new:
             return
-        old = len(self.slots)
-        n = old + len(new)
-        self.slots |= {g: old + i for i, g in enumerate(new)}
+        old, n = len(self.groups), len(self.groups) + len(new)
+        self._name(np.concatenate([self.groups, new]))
         if n > len(self._room):
             self._room = np.zeros((n + old // 2, *self.values.shape[1:]))
             self._room[:old] = self.values
         self.values = self._room[:n]
 
+    def _name(self, groups: IntArray) -> None:
+        self.groups = groups
+        self._slots = np.full(int(groups.max(initial=-1)) + 2, -1)
+        self._slots[groups] = np.arange(len(groups))
+
     def add(self, group: int, term: FloatArray) -> None:
         """Add to one group."""
-        self.make_room([group])
-        self.values[self.slots[group]] += term
+        at = np.array([group])
+        self.make_room(at)
+        self.values[self.slots(at)] += term
 
     def absorb(self, other: Stack) -> None:
         """Add the sums of another stack."""
-        self.make_room(other.slots)
-        if list(self.slots) == list(other.slots):
+        if np.array_equal(self.groups, other.groups):
             self.values += other.values
         else:
-            for g, slot in other.slots.items():
-                self.values[self.slots[g]] += other.values[slot]
+            self.make_room(other.groups)
+            self.values[self.slots(other.groups)] += other.values
 
     def clear(self) -> None:
         """Forget everything but the memory."""
         self.values[:] = 0.0
-        self.slots, self.values = {}, self._room[:0]
+        self.values = self._room[:0]
+        self._name(self.groups[:0])
 
     def copy(self) -> Stack:
         """Return a stack that can be added to without changing this one."""
         other = Stack(self.values.shape[1:])
-        other.replace(dict(self.slots), self.values.copy())
+        other.replace(self.groups, self.values.copy())
         return other
 
-    def replace(self, slots: dict[int, int], values: FloatArray) -> None:
+    def replace(self, groups: IntArray, values: FloatArray) -> None:
         """Put these values in place of those that are there."""
-        self.slots, self.values, self._room = slots, values, values
+        self.values = self._room = values
+        self._name(groups)
 
     def regrouped(self, shares: Shares) -> Stack:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
         other = Stack(self.values.shape[1:])
-        other.make_room(to for g in self.slots for to, _ in shares[g])
-        for g, slot in self.slots.items():
+        other.make_room(np.array([to for g in self.groups for to, _ in shares[g]], dtype=np.int64))
+        for g, value in zip(self.groups, self.values, strict=True):
             for to, part in shares[g]:
-                other.values[other.slots[to]] += part * self.values[slot]
+                other.add(to, part * value)
         return other
 
     def ordered(self, order: Sequence[int]) -> FloatArray:
         """Return the arrays in this order of groups, zeros for groups that are not there."""
+        slots = self.slots(np.asarray(order, dtype=np.int64))
         out: FloatArray = np.zeros((len(order), *self.values.shape[1:]))
-        place = {g: i for i, g in enumerate(order)}
-        out[[place[g] for g in self.slots]] = self.values
+        out[slots >= 0] = self.values[slots[slots >= 0]]
         return out
 
 
@@ -110,17 +133,22 @@ class DenseSums:
 
     def new_bytes(self, placement: Placement) -> int:
         """Return how many bytes the sums will grow by when these rows are added."""
-        cross, phi_sum = _groups(placement.used())
-        new = len(cross - self.cross.slots.keys()), len(phi_sum - self.phi_sum.slots.keys())
+        cross, phi_sum = placement.used_groups()
+        new = len(self.cross.missing(cross)), len(self.phi_sum.missing(phi_sum))
         return 8 * (self.d**2 * new[0] + self.d * new[1])
 
     def add(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
         """Add rows; ``workers`` may take a part of the products, which changes no bit of them."""
-        cross, phi_sum = _groups(placement.used())
-        self.cross.make_room(cross)
-        self.phi_sum.make_room(phi_sum)
+        slots, phi_slots = self._slots(placement)
+        if (phi_slots < 0).any() or (slots[placement.follows] < 0).any():
+            cross, phi_sum = placement.used_groups()
+            self.cross.make_room(cross)
+            self.phi_sum.make_room(phi_sum)
         if rows.kind == "states":
-            self._count(rows, placement)
+            self._each(kernels.sums.count_states, rows, placement)
+        elif self.d <= _FEW:
+            self._each(kernels.sums.add_rows, rows, placement)
+            kernels.sums.mirror(self.Sigma)
         else:
             self._multiply(rows, placement, workers)
 
@@ -128,7 +156,7 @@ class DenseSums:
         slots, phi_slots = self._slots(placement)
         mine, *others = _column_shares(self.d, len(workers) + 1)
         # Rows that are looked up should be in the cache, and many enough for each bucket.
-        step = max(_CACHED // self.d, 64 * len(placement.buckets))
+        step = max(_CACHED // self.d, 64 * len(placement.groups))
         for first in range(0, len(rows), step):
             part, placed = rows[first : first + step], placement[first : first + step]
             add = partial(
@@ -143,19 +171,18 @@ class DenseSums:
                 done.result()
         kernels.sums.mirror(self.Sigma)
 
-    def _count(self, rows: Rows, placement: Placement) -> None:
-        kernels.sums.count_states(
-            *(self.cross.values, self.phi_sum.values, self.Sigma),
-            *(rows.phi, rows.phi_next, placement.bucket, *self._slots(placement)),
+    def _each(self, add: Callable[..., None], rows: Rows, placement: Placement) -> None:
+        """Add row by row."""
+        phi, phi_next = _as_dense(rows.phi), _as_dense(rows.phi_next)
+        add(
+            *(self.cross.values, self.phi_sum.values, self.Sigma, phi, phi_next),
+            *(placement.bucket, *self._slots(placement)),
             *(placement.parts(rows.weight), rows.weight),
         )
 
     def _slots(self, placement: Placement) -> tuple[IntArray, IntArray]:
         """Where the groups of each bucket lie, (buckets, parts), in N (−1 for none) and in c."""
-        slots, phi_slots = (
-            _lookup(stack.slots, int(placement.groups.max()))[placement.groups]
-            for stack in (self.cross, self.phi_sum)
-        )
+        slots, phi_slots = (x.slots(placement.groups) for x in (self.cross, self.phi_sum))
         slots[~placement.follows] = -1
         return slots, phi_slots
 
@@ -205,13 +232,6 @@ def as_dense(sums: SparseSums, n_groups: int) -> DenseSums:
     return dense
 
 
-def _groups(buckets: list[Bucket]) -> tuple[set[int], set[int]]:
-    """Return the groups in which something follows, and all groups."""
-    return {g for b in buckets if b.follows for g in b.groups}, {
-        g for b in buckets for g in b.groups
-    }
-
-
 @cache
 def _column_shares(d: int, n: int) -> list[IntArray]:
     """Return the first and last column of each of at most n shares of about equal work.
@@ -224,13 +244,6 @@ def _column_shares(d: int, n: int) -> list[IntArray]:
     inner = first[np.searchsorted(work, work[-1] * np.arange(1, n) / n)]
     edges = [0, *inner.tolist(), d]
     return [np.array(share) for share in itertools.pairwise(edges)]
-
-
-def _lookup(slots: dict[int, int], last: int) -> IntArray:
-    """The slots of groups 0 .. last, at least; −1 for those that have none."""
-    table = np.full(max(last, *slots, 0) + 1, -1, dtype=np.int64)
-    table[list(slots)] = list(slots.values())
-    return table
 
 
 def _as_dense(features: FeatureMatrix) -> FloatArray:

@@ -29,6 +29,7 @@ from lincat.statistics.trace import Trace
 _KEY = "lincat statistics"
 _CLASS = Statistics.__name__
 _COLUMNS = ("reward", "discount", "weight", "end")
+_ENTRIES = ("cells", "cross", "phi_sum", "Sigma")
 
 
 def save(statistics: Statistics, path: str | Path) -> None:
@@ -128,9 +129,8 @@ def _dense_arrays(blocks: Blocks) -> dict[str, Any]:
     for name in ("cross", "phi_sum"):
         parts = [getattr(x, name) for x in sums]
         arrays[name] = _joined([part.values for part in parts], np.float64)
-        groups = [g for part in parts for g in part.slots]
-        arrays[f"{name}_group"] = np.array(groups, dtype=np.int64)
-        arrays[f"{name}_ends"] = np.cumsum([len(part.slots) for part in parts], dtype=np.int64)
+        arrays[f"{name}_group"] = _joined([part.groups for part in parts], np.int64)
+        arrays[f"{name}_ends"] = np.cumsum([len(part.groups) for part in parts], dtype=np.int64)
     return arrays
 
 
@@ -140,19 +140,19 @@ def _dense_sums(arrays: dict[str, Any], n_blocks: int, d: int) -> list[DenseSums
         block.Sigma = arrays["Sigma"][i]
         for name in ("cross", "phi_sum"):
             part = _part(arrays[f"{name}_ends"], i)
-            groups = arrays[f"{name}_group"][part].tolist()
             stack: Stack = getattr(block, name)
-            stack.replace({g: k for k, g in enumerate(groups)}, arrays[name][part])
+            stack.replace(arrays[f"{name}_group"][part], arrays[name][part])
     return sums
 
 
 def _sparse_arrays(blocks: Blocks) -> dict[str, Any]:
-    arrays = {}
-    for name in ("cross", "phi_sum", "Sigma"):
+    groups = {key: of for block in blocks.items for key, of in block.sums.cell_groups.items()}
+    arrays = {"cell_groups": np.array(sorted(groups.values()), dtype=np.int64)}
+    for name in _ENTRIES:
         pieces = [getattr(block.sums, name).pieces for block in blocks.items]
         flat = [piece for part in pieces for piece in part]
         arrays[f"{name}_place"] = _joined([place for place, _ in flat], np.int64)
-        arrays[f"{name}_value"] = _joined([value for _, value in flat], np.float64)
+        arrays[f"{name}_value"] = _joined([sums for _, sums in flat], np.float64)
         arrays[f"{name}_piece_ends"] = np.cumsum([len(x[0]) for x in flat], dtype=np.int64)
         arrays[f"{name}_ends"] = np.cumsum([len(part) for part in pieces], dtype=np.int64)
     return arrays
@@ -160,8 +160,14 @@ def _sparse_arrays(blocks: Blocks) -> dict[str, Any]:
 
 def _sparse_sums(arrays: dict[str, Any], n_blocks: int, d: int) -> list[SparseSums]:
     sums = [SparseSums(d) for _ in range(n_blocks)]
-    for name in ("cross", "phi_sum", "Sigma"):
+    groups = {int(of[0]): tuple(of.tolist()) for of in arrays.get("cell_groups", ())}
+    for block in sums:
+        block.cell_groups = dict(groups)
+    for name in _ENTRIES:
+        if f"{name}_place" not in arrays:  # a file from before there were cells
+            continue
         places, values = arrays[f"{name}_place"], arrays[f"{name}_value"]
+        values = values.reshape(len(places), -1) if len(places) else values
         ends = arrays[f"{name}_piece_ends"]
         parts = [_part(ends, i) for i in range(len(ends))]
         pieces = [(places[part], values[part]) for part in parts]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lincat import kernels
 from lincat._arguments import fail
 from lincat._typing import FloatArray, IntArray
 from lincat.statistics.reward_nodes import RewardNodes
@@ -42,10 +43,9 @@ class Groups:
     def discount_kinds(self, discount: FloatArray) -> tuple[IntArray, list[tuple[int, float]]]:
         """Return the kind of discount of each row, and (power, given discount) of each kind."""
         kinds = [(1, _NONE), (0, _NONE)]
-        kind = np.zeros(len(discount), dtype=np.int64)
-        kind[discount == 0.0] = 1
-        given = discount > 0.0  # False for NaN
-        if given.any():
+        kind = np.empty(len(discount), dtype=np.int64)
+        if kernels.placement.discount_kinds(kind, discount):
+            given = discount > 0.0  # False for NaN
             values, number = np.unique(discount[given], return_inverse=True)
             kind[given] = number + 2
             kinds += [(-1, value) for value in values.tolist()]

@@ -179,7 +179,7 @@ def three_way(nodes: FloatArray, reward: FloatArray) -> tuple[IntArray, FloatArr
     (array([0]), array([[-0.09375,  0.9375 ,  0.15625]]))
     """
     first, weight = np.empty(len(reward), dtype=np.int64), np.empty((len(reward), 3))
-    kernels.sums.split_rewards(first, weight, nodes, reward)
+    kernels.placement.split_rewards(first, weight, nodes, reward)
     return first, weight
 
 

@@ -33,7 +33,10 @@ class Rows:
         return len(self.reward)
 
     def __getitem__(self, part: slice) -> Rows:
-        return Rows(*(getattr(self, field.name)[part] for field in fields(self)))
+        return Rows(
+            *(self.phi[part], self.phi_next[part], self.reward[part]),
+            *(self.discount[part], self.weight[part], self.end[part]),
+        )
 
     @property
     def kind(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from lincat import kernels
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray, IntArray
 from lincat.statistics.groups import Shares
 from lincat.statistics.placement import Placement
@@ -19,7 +20,7 @@ from lincat.statistics.rows import Rows
 
 
 class Entries:
-    """Sums by place, as pieces of ascending places, the largest piece first.
+    """Rows of sums by place, as pieces of ascending places, the largest piece first.
 
     A new piece joins those not much larger than itself, so that adding many small ones to a large
     one costs little; nothing else depends on it.
@@ -31,27 +32,33 @@ class Entries:
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return 16 * sum(len(place) for place, _ in self.pieces)
+        return sum(place.nbytes + sums.nbytes for place, sums in self.pieces)
 
-    def add(self, place: IntArray, value: FloatArray) -> None:
-        """Add values to places, which may come in any order and more than once."""
-        piece = _reduced(place, value)
-        while self.pieces and len(self.pieces[-1][0]) <= 2 * len(piece[0]):
-            before = self.pieces.pop()
-            piece = _reduced(*(np.concatenate(x) for x in zip(before, piece, strict=True)))
-        if len(piece[0]):
-            self.pieces.append(piece)
+    def add(self, place: IntArray, values: FloatArray) -> None:
+        """Add values (n,) or (n, width) to places, in any order, of which some may be the same."""
+        rows = values[:, None] if values.ndim == 1 else values
+        self.join(*kernels.entries.summed(place, rows))
+
+    def join(self, place: IntArray, sums: FloatArray) -> None:
+        """Add rows of sums to ascending places."""
+        while self.pieces and len(self.pieces[-1][0]) <= 2 * len(place):
+            place, sums = kernels.entries.merged(*self.pieces.pop(), place, sums)
+        if len(place):
+            self.pieces.append((place, sums))
+
+    def absorb(self, other: Entries) -> None:
+        """Add all of other entries."""
+        if other.pieces:
+            self.join(*other.whole())
 
     def whole(self) -> tuple[IntArray, FloatArray]:
-        """Return all places, ascending, and their sums."""
+        """Return all places, ascending, and their sums, (n, width)."""
         if not self.pieces:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
-        place, value = self.pieces[-1]
+            return np.zeros(0, dtype=np.int64), np.zeros((0, 1))
+        place, sums = self.pieces[-1]
         for before in self.pieces[-2::-1]:
-            place, value = _reduced(
-                np.concatenate([before[0], place]), np.concatenate([before[1], value])
-            )
-        return place, value
+            place, sums = kernels.entries.merged(*before, place, sums)
+        return place, sums
 
     def copy(self) -> Entries:
         """Return entries that can be added to without changing these."""
@@ -59,16 +66,23 @@ class Entries:
 
 
 class SparseSums:
-    """N_g = Σ w phi phi'ᵀ and c_g = Σ w phi by group, and Sigma = Σ w phi phiᵀ of all."""
+    """N_g = Σ w phi phi'ᵀ and c_g = Σ w phi by group, and Sigma = Σ w phi phiᵀ of all.
+
+    Rows of states are kept apart, and together where a reward is split over three nodes: ``cells``
+    are the sums of N by the first group of their bucket, a column for each group of it, and
+    ``cell_groups`` are these groups. Whatever follows a state is one state, so that the rows of N
+    add up to c.
+    """
 
     def __init__(self, d: int) -> None:
         self.d = d
-        self.cross, self.phi_sum, self.Sigma = Entries(), Entries(), Entries()
+        self.clear()
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self.cross.nbytes + self.phi_sum.nbytes + self.Sigma.nbytes
+        parts = (self.cells, self.cross, self.phi_sum, self.Sigma)
+        return sum(entries.nbytes for entries in parts)
 
     def new_bytes(self, placement: Placement) -> int:
         """Nothing is known before the rows have been added."""
@@ -76,21 +90,39 @@ class SparseSums:
 
     def add(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
         """Add rows."""
-        row, group, weight = placement.expanded(rows.weight)
-        follows = placement.follows[placement.bucket][row]
         if rows.kind == "states":
-            self._count(rows, row, group, weight, follows)
+            self._count(rows, placement)
         else:
+            row, group, weight = placement.expanded(rows.weight)
+            follows = placement.follows[placement.bucket][row]
             self._multiply(rows, row, group, weight, follows)
 
-    def _count(
-        self, rows: Rows, row: IntArray, group: IntArray, weight: FloatArray, follows: BoolArray
-    ) -> None:
-        self.Sigma.add(rows.phi * (self.d + 1), rows.weight)
-        place = group * self.d + rows.phi[row]
-        self.phi_sum.add(place, weight)
-        pair = place * self.d + rows.phi_next[row]
-        self.cross.add(pair[follows], weight[follows])
+    def _count(self, rows: Rows, placement: Placement) -> None:
+        d, bucket, parts = self.d, placement.bucket, placement.parts(rows.weight)
+        self.cell_groups |= {of[0]: of for of in map(tuple, placement.groups.tolist())}
+        state, weight = kernels.entries.summed(rows.phi, rows.weight[:, None])
+        self.Sigma.join(state * (d + 1), weight)
+        place, ahead = placement.groups[bucket, 0] * d + rows.phi, rows.phi_next
+        if not placement.follows.all():
+            follows = placement.follows[bucket]
+            ended = placement.groups[bucket[~follows]] * d + rows.phi[~follows, None]
+            self.phi_sum.add(ended.ravel(), parts[~follows].ravel())
+            place, ahead, parts = place[follows], ahead[follows], parts[follows]
+        self.cells.add(place * d + ahead, parts)
+
+    def _parted(self) -> tuple[Entries, Entries]:
+        """Return N and c of all rows, the cells parted among their groups."""
+        cross, phi_sum = self.cross.copy(), self.phi_sum.copy()
+        place, sums = self.cells.whole()
+        group, rest = np.divmod(place, self.d**2)
+        groups = np.zeros((max(self.cell_groups, default=0) + 1, sums.shape[1]), dtype=np.int64)
+        for first, of in self.cell_groups.items():
+            groups[first] = of
+        if len(place):
+            parted = (groups[group] * self.d**2 + rest[:, None]).ravel()
+            cross.add(parted, sums.ravel())
+            phi_sum.add(parted // self.d, sums.ravel())
+        return cross, phi_sum
 
     def _multiply(
         self, rows: Rows, row: IntArray, group: IntArray, weight: FloatArray, follows: BoolArray
@@ -130,17 +162,21 @@ class SparseSums:
 
     def absorb(self, other: SparseSums) -> None:
         """Add the sums of another block, whose groups have the same numbers."""
-        self.cross.add(*other.cross.whole())
-        self.phi_sum.add(*other.phi_sum.whole())
-        self.Sigma.add(*other.Sigma.whole())
+        self.cell_groups |= other.cell_groups
+        self.cells.absorb(other.cells)
+        self.cross.absorb(other.cross)
+        self.phi_sum.absorb(other.phi_sum)
+        self.Sigma.absorb(other.Sigma)
 
     def clear(self) -> None:
         """Forget everything."""
+        self.cells, self.cell_groups = Entries(), dict[int, tuple[int, ...]]()
         self.cross, self.phi_sum, self.Sigma = Entries(), Entries(), Entries()
 
     def copy(self) -> SparseSums:
         """Return sums that can be added to without changing these."""
         other = SparseSums(self.d)
+        other.cells, other.cell_groups = self.cells.copy(), dict(self.cell_groups)
         other.cross, other.phi_sum = self.cross.copy(), self.phi_sum.copy()
         other.Sigma = self.Sigma.copy()
         return other
@@ -149,9 +185,10 @@ class SparseSums:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
         other = SparseSums(self.d)
         other.Sigma = self.Sigma.copy()
+        cross, phi_sum = self._parted()
         for mine, theirs, size in (
-            (self.cross, other.cross, self.d * self.d),
-            (self.phi_sum, other.phi_sum, self.d),
+            (cross, other.cross, self.d * self.d),
+            (phi_sum, other.phi_sum, self.d),
         ):
             place, value = mine.whole()
             group, rest = np.divmod(place, size)
@@ -159,7 +196,7 @@ class SparseSums:
             for g, to_all in enumerate(shares):
                 part = slice(edges[g], edges[g + 1])
                 for to, share in to_all:
-                    theirs.add(to * size + rest[part], share * value[part])
+                    theirs.join(to * size + rest[part], share * value[part])
         return other
 
     def stacked(self, order: Sequence[int]) -> tuple[Any, FloatArray, Any]:
@@ -167,14 +204,15 @@ class SparseSums:
         d = self.d
         position = np.zeros(max(order, default=-1) + 1, dtype=np.int64)
         position[list(order)] = np.arange(len(order))
-        place, value = self.cross.whole()
+        all_cross, all_phi_sum = self._parted()
+        place, value = _single(all_cross)
         group, rest = np.divmod(place, d * d)
         row = position[group] * d + rest // d
         cross = scipy.sparse.csr_array((value, (row, rest % d)), shape=(len(order) * d, d))
         phi_sum = np.zeros((len(order), d))
-        place, value = self.phi_sum.whole()
+        place, value = _single(all_phi_sum)
         phi_sum[position[place // d], place % d] = value
-        place, value = self.Sigma.whole()
+        place, value = _single(self.Sigma)
         return (
             cross,
             phi_sum,
@@ -182,14 +220,9 @@ class SparseSums:
         )
 
 
-def _reduced(place: IntArray, value: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return ascending places, each once, and the sums of their values."""
-    order = np.argsort(place, kind="stable")  # runs that ascend already are merged, not sorted
-    place, value = place[order], value[order]
-    if not len(place):
-        return place, value
-    first = np.flatnonzero(np.concatenate([[True], place[1:] != place[:-1]]))
-    return place[first], np.add.reduceat(value, first)
+def _single(entries: Entries) -> tuple[IntArray, FloatArray]:
+    place, sums = entries.whole()
+    return place, sums[:, 0]
 
 
 def _narrow(matrix: FeatureMatrix) -> tuple[Any, IntArray]:

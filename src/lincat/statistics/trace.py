@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lincat import kernels
 from lincat._typing import BoolArray, FloatArray
 
-_X = 0x9E3779B97F4A7C15  # odd, with about as many ones as zeros
-_MIX = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # splitmix64
+_X = np.uint64(0x9E3779B97F4A7C15)  # odd, with about as many ones as zeros
 _WORD = 2**64
 
 
@@ -41,16 +41,10 @@ class Trace:
 
     def then(self, reward: FloatArray, end: BoolArray) -> Trace:
         """Return the fingerprint with n more rows, (n,) each."""
-        v = (reward + 0.0).view(np.uint64) + end.astype(np.uint64)  # 0.0 and −0.0 are the same
-        for shift, factor in zip((30, 27), _MIX, strict=True):
-            v = (v ^ (v >> np.uint64(shift))) * np.uint64(factor)
-        v ^= v >> np.uint64(31)
-        powers = np.full(len(v), _X, dtype=np.uint64)
-        powers[:1] = 1
-        np.cumprod(powers, out=powers)
-        return self.joined(Trace(len(v), int((v * powers).sum())))
+        words = (reward + 0.0).view(np.uint64)  # 0.0 and −0.0 are the same
+        return self.joined(Trace(len(words), int(kernels.placement.fingerprint(words, end, _X))))
 
     def joined(self, other: Trace) -> Trace:
         """Return the fingerprint of these rows with the others behind them."""
-        value = self.value + pow(_X, self.count, _WORD) * other.value
+        value = self.value + pow(int(_X), self.count, _WORD) * other.value
         return Trace(self.count + other.count, value % _WORD)

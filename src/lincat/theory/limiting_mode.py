@@ -38,9 +38,10 @@ class LimitingMode:
     eigenvalue : complex
         λ of Ā.
     limit : float
-        2 Re(λ)/|λ|², the largest noise-free step.
+        The largest noise-free step, twice the real part of λ over its squared size.
     condition : float
-        ‖u‖ ‖v‖/|uᴴ v| of the eigenvalue: 1 for a normal matrix.
+        Of the eigenvalue: norms of its left and right eigenvector over their product, 1 for a
+        normal matrix.
     lowered : float
         The share by which noise lowers the limit in mean square, to first order.
     """

@@ -1,0 +1,102 @@
+"""What the sums that intervals of a stream come from cost: a pass with them over one without."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from lincat.bench.results import Bar, Result
+from lincat.bench.settings import Settings
+from lincat.core.grid import Grid
+from lincat.data.transitions import Transitions
+from lincat.learners.linear_ctd import LinearCTD
+
+_LIMIT = 2.5
+
+
+@dataclass(frozen=True)
+class _Case:
+    kind: str  # "dense", "table" (any state after any), "walk" (neighbours)
+    d: int
+    K: int
+    rewards: int  # 0 for continuous ones
+
+    def __str__(self) -> str:
+        words = {"dense": "dense", "table": "table, any follows any", "walk": "table, a walk"}
+        rewards = f"{self.rewards} rewards" if self.rewards else "continuous rewards"
+        return f"{words[self.kind]}, {self.d} x {self.K}, {rewards}"
+
+    def drawn(self, n: int, seed: int) -> Transitions:
+        """n transitions of a stream."""
+        rng = np.random.default_rng(seed)
+        reward = np.floor(rng.random(n) * self.rewards) if self.rewards else rng.random(n)
+        if self.kind == "dense":
+            Phi = rng.random((n + 1, self.d))
+            Phi /= np.linalg.norm(Phi, axis=1, keepdims=True)
+            return Transitions(Phi[:-1], reward, Phi[1:])
+        walks = self.kind == "walk"
+        state = rng.integers(-1, 2, n + 1) if walks else rng.integers(0, self.d, n + 1)
+        state = np.cumsum(state) % self.d if walks else state
+        return Transitions(state[:-1], reward, state[1:])
+
+
+_CASES = tuple(
+    _Case(kind, d, K, rewards)
+    for kind, d, K in (
+        ("dense", 3, 30),
+        ("dense", 16, 51),
+        ("dense", 64, 201),
+        ("table", 16, 51),
+        ("table", 1000, 51),
+        ("walk", 1000, 51),
+    )
+    for rewards in (3, 0)
+)
+
+
+def section(settings: Settings, progress: Callable[[str], None]) -> Result:
+    """Measure every case in turns: a pass without sums, a pass with them."""
+    rows: list[dict[str, Any]] = []
+    n = 2000 if settings.quick else 1_000_000
+    for case in _CASES[:2] if settings.quick else _CASES:
+        progress(f"intervals: {case}")
+        rows.append(_row(case, case.drawn(n, settings.seed), settings))
+    worst = max(rows, key=lambda row: row["with over without"])
+    what = "sums for intervals: a pass with them over one without"
+    bar = Bar(what, worst["with over without"], "<=", _LIMIT, worst["case"])
+    note = (
+        f"LinearCTD with and without statistics=True on {n:,} transitions, one update each, with a "
+        "tail average; one core, CPU time, in turns. The solution for the answer comes on top, "
+        "once, however long the stream was. Learners that are not asked for sums do none of this."
+    )
+    return Result("What intervals of streams cost", rows=rows, bars=[bar], notes=[note])
+
+
+def _row(case: _Case, data: Transitions, settings: Settings) -> dict[str, Any]:
+    plain, summed = [], []
+    for _ in range(1 + min(settings.rounds, 5)):
+        plain.append(_pass(case, data, statistics=False))
+        summed.append(_pass(case, data, statistics=True))
+    return {
+        "case": str(case),
+        "ns without": 1e9 * median(plain[1:]) / len(data),
+        "ns with": 1e9 * median(summed[1:]) / len(data),
+        "with over without": median(b / a for a, b in zip(plain[1:], summed[1:], strict=True)),
+    }
+
+
+def _pass(case: _Case, data: Transitions, *, statistics: bool) -> float:
+    model = LinearCTD(
+        grid=Grid(0.0, 10.0 * max(case.rewards - 1, 1), case.K),
+        gamma=0.9,
+        n_features=case.d,
+        statistics=statistics,
+    )
+    start = time.process_time()
+    model.fit(data)
+    return time.process_time() - start
