@@ -299,7 +299,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
 
     def _judge(self, chunk: Transitions) -> None:
         """Once enough of the first rows are there, tell automatic steps what these say."""
-        if self._first_ is None:
+        if self._first_ is None or chunk.kind != "dense":
+            self._first_ = None
             return
         self._first_.see(chunk, self.gamma)
         if not self._first_.left:
