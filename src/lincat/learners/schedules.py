@@ -188,3 +188,36 @@ def next_steps(
         )
     step = alpha if batch_size == 1 else np.repeat(alpha / sizes, sizes)
     return StepSizes(step, largest, replace(seen, largest=float(largest[-1]), ended=ended))
+
+
+def auto_step(done: int, *, largest: float, ending: float, n_features: int) -> float:
+    """Return the step that "auto" takes after ``done`` updates of a walk like this one.
+
+    Parameters
+    ----------
+    done : int
+    largest : float
+        R, the largest ‖phi‖².
+    ending : float
+        E/t, the mean of ‖phi‖²(1 − δ).
+    n_features : int
+
+    Examples
+    --------
+    >>> from lincat.learners.schedules import auto_step
+    >>> [round(auto_step(t, largest=1.0, ending=0.1, n_features=3), 3) for t in (0, 10**4, 10**6)]
+    [0.75, 0.04, 0.001]
+    """
+    following = next_steps(
+        "auto",
+        Seen(largest, ending * done),
+        np.array([largest]),
+        np.array([1.0 - ending / largest]),
+        batch_size=1,
+        done=done,
+        before=0,
+        n_features=n_features,
+        curvature=1.0,
+        slowness=1.0,
+    )
+    return float(following.step[0])
