@@ -206,7 +206,7 @@ def auto_step(done: int, *, largest: float, ending: float, n_features: int) -> f
     --------
     >>> from lincat.learners.schedules import auto_step
     >>> [round(auto_step(t, largest=1.0, ending=0.1, n_features=3), 3) for t in (0, 10**4, 10**6)]
-    [0.75, 0.04, 0.001]
+    [0.75, 0.038, 0.001]
     """
     following = next_steps(
         "auto",
