@@ -332,7 +332,17 @@ def learner_change(Theta, phi, reward, phi_next, discount, grid, rule):
 
 
 def step_sizes(
-    step_size, squared_norms, discounts, batch, *, curvature, slowness, d, near=False, before=0
+    step_size,
+    squared_norms,
+    discounts,
+    batch,
+    *,
+    curvature,
+    slowness,
+    d,
+    near=False,
+    before=0,
+    slowest=0.0,
 ):
     """alpha of every update: ("constant", a), ("decay", a, power), or ("auto",)."""
     updates = -(-len(squared_norms) // batch)
@@ -347,8 +357,10 @@ def step_sizes(
         pairs = zip(squared_norms[part], discounts[part], strict=True)
         ended += np.mean([norm * (1 - discount) for norm, discount in pairs])
         rate = ended / (t + 1)
-        start, span = (0.375, 6) if near else (0.75, 3)
+        start, span, hold = (0.375, 6, 16) if near else (0.75, 3, 8)
         tau = (100 + span * d * R / rate) * slowness if rate else math.inf
+        if slowest:
+            tau = max(tau, hold * R / slowest * slowness)
         alphas.append(start / (R * curvature) * (1 + (before + t) / tau) ** -0.75)
     return alphas
 
