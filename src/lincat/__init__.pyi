@@ -91,7 +91,7 @@ from .statistics.block_statistics import Statistics as Statistics
 from .tables.columns import Columns as Columns
 from .tables.file_source import FileSource as FileSource
 from .tables.read_observations import read_observations as read_observations
-from .theory import bounds as bounds
+from .theory import bounds as bounds, lemmas as lemmas
 from .theory.asymptotic import (
     AsymptoticError as AsymptoticError,
     asymptotic_error as asymptotic_error,
