@@ -40,7 +40,8 @@ def test_ids_and_few_points_are_tables():
 
 def test_numbers_are_smooth():
     plan = choose_plan(numbers(), 0.9, ObservationSpace(names=("x", "y")))
-    assert isinstance(plan.features, lincat.Smooth)
+    assert isinstance(plan.features, lincat.Levels)
+    assert isinstance(plan.features.beside, lincat.Smooth)
     assert plan.reason
     assert (plan.potential is None) == (plan.n_step > 1)
 

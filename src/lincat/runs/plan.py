@@ -2,12 +2,12 @@
 
 Ids, and numbers that take few values, get a table. Other numbers, with or without texts among
 them, get smooth features, and returns are learned about a potential V, a richer function of the
-same numbers: the distributions of
-G − V(s) are alike, so that few features say how they differ. Where returns jump from one state to
-the next (an episode about to end), the jumps of G − V(s) are as hard as V itself; then features
-of G alone, and rewards of several steps, do better. Where V varies sharply, it needs many bumps,
-which elsewhere only add noise. Which it is, returns that none was fitted to decide: the CRPS on the
-last part of the pilot, in standard deviations of each state.
+same numbers: the distributions of G − V(s) are alike, so that few features say how they differ.
+Where returns jump from one state to the next (an episode about to end), the jumps of G − V(s) are
+as hard as V itself; then features of G alone, and rewards of several steps, do better. Where V
+varies sharply, it needs many bumps, which elsewhere only add noise. Which it is, returns that none
+was fitted to decide: the CRPS on the last part of the pilot, in standard deviations of each state.
+In any case some features are levels of V (see ``features/levels.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from lincat.data.n_step import n_step
 from lincat.data.steps import ObservationSpace, Steps
 from lincat.features._base import Features
 from lincat.features.auto import are_ids
+from lincat.features.levels import Levels
 from lincat.features.mixed import Mixed
 from lincat.features.points import Points
 from lincat.features.smooth import Smooth
@@ -56,20 +57,20 @@ _MEMORY = 2**28  # bytes of sums, which every checkpoint writes: wide ones have 
 
 
 class _Sizes(NamedTuple):
-    """How many bumps, for at most so many rows."""
+    """How many bumps, for at most so many rows; pairs: those, and levels of V."""
 
     rows: float
     potential: int
     scale: int
-    rest: int  # what is learned about the potential, in units of the scale
+    rest: tuple[int, int]  # what is learned about the potential, in units of the scale
     rich: int  # a potential for returns that vary sharply
-    plain: int  # without a potential
+    plain: tuple[int, int]  # not about a potential
 
 
 _SIZES = (
-    _Sizes(5_000, 64, 32, 16, 128, 64),
-    _Sizes(50_000, 100, 64, 32, 500, 250),
-    _Sizes(math.inf, 250, 100, 48, 600, 400),
+    _Sizes(5_000, 64, 32, (16, 8), 128, (64, 16)),
+    _Sizes(50_000, 100, 64, (20, 16), 500, (250, 30)),
+    _Sizes(math.inf, 250, 100, (32, 20), 600, (400, 60)),
 )
 
 
@@ -112,41 +113,74 @@ class Plan:
         return Model(self.features, learner, self.potential, self.scale)
 
 
+class _Pilot:
+    """Steps that plans are fitted to; a potential is fitted once, for all of them."""
+
+    def __init__(self, steps: Steps, gamma: float, ridge: float) -> None:
+        self.steps, self.gamma, self.ridge = steps, gamma, ridge
+        self._form = Mixed if is_mixed(steps.observation) else Smooth
+        self._potentials: dict[int, Potential] = {}
+
+    def smooth(self, bumps: int, seed: int = 0) -> Features:
+        """Fit features with so many bumps."""
+        return self._form(bumps=bumps, seed=seed).fit(self.steps.observation)
+
+    def potential(self, bumps: int) -> Potential:
+        """Fit a potential with so many bumps."""
+        if bumps not in self._potentials:
+            about = self.smooth(bumps, seed=1)
+            self._potentials[bumps] = Potential.fit(
+                about, [self.steps], self.gamma, ridge=self.ridge
+            )
+        return self._potentials[bumps]
+
+
 class _Candidate(NamedTuple):
-    """A plan before it is fitted: bumps of potential and scale (0 for none) and of the features."""
+    """A plan before it is fitted: bumps of potential, scale and features, and levels.
+
+    Without a scale returns are not learned about the potential: it is there for its levels alone.
+    """
 
     potential: int
     scale: int
     bumps: int
+    levels: int
     n_step: int
 
-    def plan(self, pilot: Steps, gamma: float, ridge: float) -> Plan:
+    def plan(self, pilot: _Pilot) -> Plan:
         """Fit it."""
-        form = Mixed if is_mixed(pilot.observation) else Smooth
-        features: Features = form(bumps=self.bumps).fit(pilot.observation)
+        steps, potential = pilot.steps, pilot.potential(self.potential)
+        features = Levels(
+            pilot.smooth(self.bumps),
+            potential.features,
+            potential.weights,
+            potential.offset,
+            levels=self.levels,
+        ).fit(steps.observation)
         width = features.n_features_
-        if not self.potential:
-            steps = "" if self.n_step == 1 else f", and rewards of {self.n_step} steps"
+        if not self.scale:
+            summed = "" if self.n_step == 1 else f", and rewards of {self.n_step} steps"
             reason = (
-                f"{width} smooth features of the numbers{steps}: held-out returns are met better "
-                f"than by distributions about a potential.{_said(features)}"
+                f"{width} smooth features of the numbers{summed}: held-out returns are met better "
+                f"than by distributions about a potential.{_said(features.beside)}"
             )
-            return Plan(features, None, None, self.n_step, ridge, reason)
-        about = form(bumps=self.potential, seed=1).fit(pilot.observation)
-        potential = Potential.fit(about, [pilot], gamma, ridge=ridge)
-        units = form(bumps=self.scale, seed=2).fit(pilot.observation)
-        scale = Scale.fit(units, pilot, potential, gamma, ridge=ridge)
-        if scale is not None and not scale.contracts(features, pilot, gamma, ridge=ridge):
+            return Plan(features, None, None, self.n_step, pilot.ridge, reason)
+        units = pilot.smooth(self.scale, seed=2)
+        scale = Scale.fit(units, steps, potential, pilot.gamma, ridge=pilot.ridge)
+        if scale is not None and not scale.contracts(
+            features, steps, pilot.gamma, ridge=pilot.ridge
+        ):
             scale = None
         units_said, width_said = "", ""
         if scale is not None:
             units_said, width_said = ", in units of a scale", f", the scale {units.n_features_}"
+        about = potential.features
         reason = (
             f"Distributions about a potential V{units_said}, so that states share a narrow grid: "
             f"V has {about.n_features_} smooth features{width_said}, what is left {width}."
             f"{_said(about)}"
         )
-        return Plan(features, potential, scale, self.n_step, ridge, reason)
+        return Plan(features, potential, scale, self.n_step, pilot.ridge, reason)
 
 
 def _said(features: Features) -> str:
@@ -175,7 +209,8 @@ def choose_plan(
     long, some = _long_steps(pilot, gamma), pilot[-_TRIAL_ROWS:]
     # Tried at sizes that suit the rows of a trial.
     best = _trial(some, gamma, _candidates(len(some), long))
-    return _candidates(expected, long)[best].plan(pilot, gamma, _PSEUDO_ROWS / expected)
+    chosen = _candidates(expected, long)[best]
+    return chosen.plan(_Pilot(pilot, gamma, _PSEUDO_ROWS / expected))
 
 
 def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
@@ -212,9 +247,10 @@ def _candidates(rows: int, long: int) -> list[_Candidate]:
     """What may be tried with so many rows, the first by default."""
     sizes = next(sizes for sizes in _SIZES if rows <= sizes.rows)
     centred = [
-        _Candidate(bumps, sizes.scale, sizes.rest, 1) for bumps in (sizes.potential, sizes.rich)
+        _Candidate(bumps, sizes.scale, *sizes.rest, 1) for bumps in (sizes.potential, sizes.rich)
     ]
-    return [*centred, *(_Candidate(0, 0, sizes.plain, n) for n in sorted({1, long}))]
+    plain = [_Candidate(sizes.rich, 0, *sizes.plain, n) for n in sorted({1, long})]
+    return [*centred, *plain]
 
 
 def _long_steps(pilot: Steps, gamma: float) -> int:
@@ -236,14 +272,14 @@ def _trial(pilot: Steps, gamma: float, candidates: list[_Candidate]) -> int:
     """
     begin = int(_TRAINED * len(pilot))
     train, held = pilot[:begin], pilot[begin:]
-    ridge = _PSEUDO_ROWS / len(train)
-    models = [_fitted(candidates[0].plan(train, gamma, ridge), train, gamma)]
+    learned = _Pilot(train, gamma, _PSEUDO_ROWS / len(train))
+    models = [_fitted(candidates[0].plan(learned), train, gamma)]
     returns, usable = realised_returns(held, models[0], _REST)
     rows = np.flatnonzero(usable)
     if len(rows) < _FEWEST:
         return 0
     rows = rows[:: -(-len(rows) // _SCORED)]
-    models += [_fitted(other.plan(train, gamma, ridge), train, gamma) for other in candidates[1:]]
+    models += [_fitted(other.plan(learned), train, gamma) for other in candidates[1:]]
     found = returns[rows]
     scored, spread = [], []
     for model in models:
