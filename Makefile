@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint browser bench reproduce truth coverage tuning docs freeze clean help
+.PHONY: demo test lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -48,6 +48,9 @@ coverage: $(READY) ## how often intervals hold, and docs/coverage.md from it; AR
 
 tuning: $(READY) ## the automatic step size beside the best constant one, and its table in docs/learners.md
 	$(BIN)/python -m lincat.tuning --write docs/learners.md $(ARGS)
+
+evidence: $(READY) ## what the theorems say beside what is measured, and docs/theory.md from it; some minutes
+	$(BIN)/python -m lincat.evidence --write docs/theory.md --images docs/images $(ARGS)
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -332,7 +332,17 @@ def learner_change(Theta, phi, reward, phi_next, discount, grid, rule):
 
 
 def step_sizes(
-    step_size, squared_norms, discounts, batch, *, curvature, slowness, d, near=False, before=0
+    step_size,
+    squared_norms,
+    discounts,
+    batch,
+    *,
+    curvature,
+    slowness,
+    d,
+    near=False,
+    before=0,
+    slowest=0.0,
 ):
     """alpha of every update: ("constant", a), ("decay", a, power), or ("auto",)."""
     updates = -(-len(squared_norms) // batch)
@@ -347,8 +357,10 @@ def step_sizes(
         pairs = zip(squared_norms[part], discounts[part], strict=True)
         ended += np.mean([norm * (1 - discount) for norm, discount in pairs])
         rate = ended / (t + 1)
-        start, span = (0.375, 6) if near else (0.75, 3)
+        start, span, hold = (0.375, 6, 16) if near else (0.75, 3, 8)
         tau = (100 + span * d * R / rate) * slowness if rate else math.inf
+        if slowest:
+            tau = max(tau, hold * R / slowest * slowness)
         alphas.append(start / (R * curvature) * (1 + (before + t) / tau) ** -0.75)
     return alphas
 
@@ -866,3 +878,61 @@ def recentred(data, grid, alphas, batch, d, averaging, growth):
     passed = [end for end in ends if end <= len(alphas)]
     begin = passed[-2] if len(passed) > 1 else 0
     return np.mean(iterates[{"tail": begin, "full": 0, "none": -1}[averaging] :], axis=0)
+
+
+# ------------------------------------------------------------------------ the paper's bounds
+
+
+def l2_bound(gamma, lam, V1, V2, alpha, T):
+    """Thm l2_error_linear_ctd as it is printed, constant 1."""
+    g = 1 - gamma
+    first = (V1 + 1) / (T**0.5 * g * lam**0.5) * (1 + (alpha / (g * lam)) ** 0.5)
+    second = (V1 + 1) / (T * alpha**0.5 * g**1.5 * lam)
+    third = (1 - alpha * (1 - gamma**0.5) * lam / 2) ** (T / 2) / (T * alpha**0.5 * g * lam**0.5)
+    return first + second + third * (1 / alpha**0.5 + 1 / (g * lam) ** 0.5) * V2
+
+
+def lp_bound(gamma, lam, V1, V2, alpha, T, p):
+    """Thm lp_error_linear_ctd as it is printed, constant 1."""
+    g = 1 - gamma
+    spread = 1 + ((alpha * p) ** 0.5 + alpha * p) / (g * lam) ** 0.5
+    first = p**0.5 / T**0.5 * (V1 + 1) / (g * lam**0.5) * spread
+    second = p / T * (V1 + 1) / (g**1.5 * lam) * (1 + 1 / (alpha * p) ** 0.5)
+    third = (1 - alpha * (1 - gamma**0.5) * lam / 2) ** (T / 2) / (alpha**0.5 * g * lam**0.5) / T
+    return first + second + third * (1 / alpha**0.5 + p / (g * lam) ** 0.5) * V2
+
+
+def residual_bound(a, C_A, trace, start, alpha, T):
+    """Thm exponential_stability_l2_convergence as it is printed, constant 1."""
+    first = trace**0.5 / T**0.5 * (1 + C_A * alpha**0.5 / a**0.5)
+    second = trace**0.5 / (T * (alpha * a) ** 0.5)
+    third = (1 - alpha * a) ** (T / 2) / T * (1 / alpha + C_A / (alpha * a) ** 0.5) * start
+    return first + second + third
+
+
+def pmf_bound(gamma, K, lam, V1, V2, alpha, T):
+    """Thm l2_error_linear_ctd_PMF as it is printed, constant 1."""
+    g, s = 1 - gamma, alpha * K**2
+    first = K**2 * (V1 + 1) / (T**0.5 * g * lam**0.5) * (1 + K * (s / (g * lam)) ** 0.5)
+    second = K**3 * (V1 + 1) / (T * s**0.5 * g**1.5 * lam)
+    rate = (1 - s * K**-2 * (1 - gamma**0.5) * lam / 2) ** (T / 2)
+    third = K * rate / (T * s**0.5 * g * lam**0.5) * (K / s**0.5 + K**2 / (g * lam) ** 0.5) * V2
+    return first + second + third
+
+
+def sample_size_holds(gamma, lam, V1, V2, alpha, error, T):
+    """Whether T satisfies the display of Corollary l2_sample_complexity_linear_ctd, constant 1."""
+    g = 1 - gamma
+    first = (V1 + 1) ** 2 / (error**2 * g**2 * lam) * (1 + alpha / (g * lam))
+    second = (V1 + 1) / (error * alpha**0.5 * g**1.5 * lam)
+    inner = 1 / (T * alpha**0.5 * g * lam**0.5) * (1 / alpha**0.5 + 1 / (g * lam) ** 0.5)
+    third = (math.log(V2 / error) + math.log(inner)) / (alpha * g * lam)
+    return T >= first + second + max(third, 0.0)
+
+
+def whp_size(gamma, lam, V1, V2, alpha, error, delta):
+    """Thm whp_error_linear_ctd as it is printed, constant 1."""
+    g, tail = 1 - gamma, math.log(1 / delta)
+    first = (V1 + 1) ** 2 / (error**2 * g**2 * lam) * (1 + alpha * tail / (g * lam)) * tail
+    second = (V1 + 1) / (error * alpha**0.5 * g**1.5 * lam) * tail
+    return first + second + max(math.log(V2 / error), 0.0) / (alpha * g * lam)

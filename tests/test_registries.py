@@ -124,6 +124,6 @@ def test_the_documentation_names_them_all():
     assert sorted(rows) == sorted(LEARNERS.names.values())
     for word in AVERAGINGS:
         assert f'"{word}"' in learners
-    data = (ROOT / "docs" / "data.md").read_text()
+    data = (ROOT / "docs" / "features.md").read_text()
     for word in FEATURE_NAMES:
         assert f"`{word}`" in data, word

@@ -50,6 +50,7 @@ from .inference.estimated_constants import (
     EstimatedConstants as EstimatedConstants,
     estimate_constants as estimate_constants,
 )
+from .inference.planning import Need as Need, SamplePlan as SamplePlan
 from .inference.returns_to_go import returns_to_go as returns_to_go
 from .inference.validate import validate as validate
 from .inference.validation import GroupValidation as GroupValidation, Validation as Validation
@@ -76,6 +77,7 @@ from .processes.process_source import ProcessSource as ProcessSource
 from .report.answer_page import page as page
 from .runs.comparing import compare as compare
 from .runs.evaluate import evaluate as evaluate, resume as resume
+from .runs.planning import plan as plan
 from .runs.run import Run as Run, read_run as read_run
 from .runs.sweep import sweep as sweep
 from .solvers.approximation import (
@@ -90,6 +92,7 @@ from .statistics.block_statistics import Statistics as Statistics
 from .tables.columns import Columns as Columns
 from .tables.file_source import FileSource as FileSource
 from .tables.read_observations import read_observations as read_observations
+from .theory import bounds as bounds, lemmas as lemmas
 from .theory.asymptotic import (
     AsymptoticError as AsymptoticError,
     asymptotic_error as asymptotic_error,
@@ -97,4 +100,5 @@ from .theory.asymptotic import (
 )
 from .theory.constants import ErrorConstants as ErrorConstants, error_constants as error_constants
 from .theory.limiting_mode import LimitingMode as LimitingMode, limiting_mode as limiting_mode
+from .theory.setting import Bound as Bound, Setting as Setting, Term as Term
 from .theory.stability import max_step_size as max_step_size

@@ -2,7 +2,7 @@
 
 The random processes of `make tuning` (tables, dense features and tiles; jumps, lines and episodes),
 walks of 20,000 steps, three states each. Prints the share of intervals of 95 % that hold the fixed
-point, and their width over the ideal one. Takes some minutes.
+point, their width over the ideal one, and the share of logs with a caution. Takes some minutes.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def counted(number):
     threshold = float(true.quantile(0.2, interpolate=True).mean())
     questions = list(zip(FIGURES, (None, 0.05, 0.05, threshold), strict=True))
     Phi = np.arange(process.n_states) if problem.is_tabular else problem.Phi
-    held, width, estimate = [], [], []
+    held, width, estimate, warned = [], [], [], []
     for seed in range(LOGS):
         x = process.sample(ROWS, seed=seed)
         t = lincat.Transitions(Phi[x.state], x.reward, Phi[x.next_state], x.terminated)
@@ -52,6 +52,7 @@ def counted(number):
             gamma=problem.gamma, grid=grid, n_features=problem.Phi.shape[1]
         )
         dist = model.fit(t).predict(Phi[states], confidence=0.95)
+        warned.append(bool(model.ensemble_.cautions))
         ends = [dist.interval(*question) for question in questions]
         values = [figure(true, *question) for question in questions]
         held.append([(a <= v) & (v <= b) for (a, b), v in zip(ends, values, strict=True)])
@@ -60,13 +61,15 @@ def counted(number):
     ideal = 2.0 * norm.ppf(0.975) * np.std(estimate, axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         wide = np.median(width, axis=0) / ideal
-    return problem.name, problem.gamma, np.mean(held, axis=(0, 2)), np.median(wide, axis=1)
+    shares, widths = np.mean(held, axis=(0, 2)), np.median(wide, axis=1)
+    return problem.name, problem.gamma, shares, widths, np.mean(warned)
 
 
 if __name__ == "__main__":
     with threadpool_limits(1):
         for number in range(24):
-            name, gamma, held, wide = counted(number)
+            name, gamma, held, wide, warned = counted(number)
             found = zip(FIGURES, held, wide, strict=True)
             text = ", ".join(f"{figure} {share:.0%} {w:.2f}" for figure, share, w in found)
-            print(f"{number} {name}, gamma {gamma:g}: {text}", flush=True)
+            line = f"{number} {name}, gamma {gamma:g}: {text}; warned {warned:.0%}"
+            print(line, flush=True)

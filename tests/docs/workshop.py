@@ -135,6 +135,8 @@ def _furnish(folder):
         lines = (json.dumps(row) + "\n" for row in log[:rows].to_pylist())
         (folder / f"{name}.jsonl").write_text("".join(lines))
     (folder / "today.csv").write_text("obs_0,obs_1\n1,0\n-1,1\n")
+    when = np.datetime64("2024-01-01T00", "s") + np.arange(2000) * np.timedelta64(3600, "s")
+    pa.csv.write_csv(log[:2000].append_column("when", pa.array(when)), folder / "meter.csv")
     (folder / "bad.csv").write_text("state,reward\n0,1\n1,oops\n")
     paid = log[:5000].append_column("cash", log["reward"][:5000])
     pq.write_table(paid, folder / "log.parquet")

@@ -189,12 +189,16 @@ def test_text_samples_come_back(tmp_path):
     )
 
 
-def test_objects_cannot_be_saved(tmp_path):
-    features = lincat.FromTransformer(StandardScaler()).fit(points(9))
-    with pytest.raises(
-        lincat.InvalidInputError, match=r"got an object, StandardScaler.*pass its name"
-    ):
-        features.save(tmp_path / "file")
+def test_objects_are_given_again_when_a_file_is_read(tmp_path):
+    file, sample = tmp_path / "features.safetensors", [[0.0], [1.0], [5.0]]
+    features = lincat.FromTransformer(StandardScaler()).fit(sample)
+    features.save(file)
+    with pytest.raises(lincat.InvalidInputError, match="<StandardScaler>, got none; give it"):
+        lincat.load_features(file)
+    again = lincat.load_features(file, transformer=StandardScaler())
+    np.testing.assert_array_equal(again.transform(sample), features.transform(sample))
+    with pytest.raises(lincat.InvalidInputError, match="makes the features that it made"):
+        lincat.load_features(file, transformer=StandardScaler(with_std=False))
 
 
 def test_large_samples_cannot_be_saved(tmp_path):

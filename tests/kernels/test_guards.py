@@ -270,7 +270,7 @@ LOOPS = {
     "norms": (step_sizes.squared_norms, (np.zeros(N), PHI), {0: FEW}),
     "steps": (
         step_sizes.auto_steps,
-        (np.zeros(N), ONES, ONES, 1.0, 0, 0, 1.0, 1.0, 1.0),
+        (np.zeros(N), ONES, ONES, 1.0, 0, 0, 1.0, 1.0, 1.0, 0.0),
         {1: FEW, 2: FEW},
     ),
     "rows": (differing_rows, (np.zeros(N, bool), PHI, PHI), {0: np.zeros(2, bool), 2: PHI[:, :2]}),

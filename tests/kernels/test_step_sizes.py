@@ -23,17 +23,18 @@ def test_squared_norms_are_sums_of_squares(dtype):
     st.floats(0.0, 1.0),
     st.floats(0.0, 1e6),
     st.floats(1.0, 1e6),
+    st.just(0.0) | st.floats(1.0, 1e9),
 )
 def test_automatic_steps_are_the_formula(
-    largest, ended, curvature, done, before, start, floor, span
+    largest, ended, curvature, done, before, start, floor, span, hold
 ):
     largest = np.array(largest)
     out = np.full(len(largest), np.nan)
-    args = (np.full(len(largest), ended), curvature, done, before, start, floor, span)
+    args = (np.full(len(largest), ended), curvature, done, before, start, floor, span, hold)
     kernels.step_sizes.auto_steps(out, largest, *args)
     for t, (step, R) in enumerate(zip(out, largest, strict=True), start=done):
         expected = 0.0
         if R > 0.0:
-            tau = floor + span * R * (t + 1) / ended if ended > 0.0 else np.inf
+            tau = max(floor + span * R * (t + 1) / ended, hold * R) if ended > 0.0 else np.inf
             expected = start * (1.0 + (before + t) / tau) ** -0.75 / (R * curvature)
         assert step == pytest.approx(expected, rel=1e-13)

@@ -101,8 +101,11 @@ def test_saving_replaces_the_file_whole(tmp_path):
 def test_the_file_is_safetensors_and_json(tmp_path):
     content = saved(make("ctd").fit(stream("dense", 700)), tmp_path).read_bytes()
     arrays = load_arrays(content)
-    assert set(arrays) == {"Theta", "U", "begin_sum"}
+    assert set(arrays) == {"Theta", "U", "begin_sum", "first_rows"}
     assert arrays["Theta"].shape == (4, 8)
+    assert arrays["first_rows"].shape == (700, 10)
+    later = saved(make("ctd").fit(stream("dense", 1100)), tmp_path).read_bytes()
+    assert "first_rows" not in load_arrays(later)
     header = header_of(content)
     assert header["format"] == 1
     assert header["class"] == "LinearCTD"

@@ -58,9 +58,9 @@ def test_bad_decays_are_named(initial, power, message):
         lincat.PolynomialDecay(initial, power)
 
 
-def automatic(norms, discounts, *, batch=1, pieces=1, near=False, before=0):
+def automatic(norms, discounts, *, batch=1, pieces=1, near=False, before=0, slowest=0.0):
     """Steps of "auto" for a stream that is cut into pieces, and what is remembered of it."""
-    seen, steps, done = Seen(near=near), [], 0
+    seen, steps, done = Seen(near=near, slowest=slowest), [], 0
     for part in np.array_split(np.arange(len(norms)), pieces):
         options = {"batch_size": batch, "n_features": 3, "curvature": 0.5, "slowness": 2.0}
         options["before"] = before
@@ -70,19 +70,19 @@ def automatic(norms, discounts, *, batch=1, pieces=1, near=False, before=0):
     return np.concatenate(steps), seen
 
 
-@given(st.integers(1, 5), st.booleans(), st.integers(0, 500), st.data())
+@given(st.integers(1, 5), st.booleans(), st.integers(0, 500), st.sampled_from([0, 0.01]), st.data())
 @settings(max_examples=30, deadline=None)
-def test_automatic_steps_are_their_formula(batch, near, before, data):
+def test_automatic_steps_are_their_formula(batch, near, before, slowest, data):
     n = batch * data.draw(st.integers(1, 40))
     rng = np.random.default_rng(data.draw(st.integers(0, 100)))
     norms, discounts = 1.0 + rng.random(n), rng.random(n)
-    got, seen = automatic(norms, discounts, batch=batch, near=near, before=before)
+    known = {"near": near, "before": before, "slowest": slowest}
+    got, seen = automatic(norms, discounts, batch=batch, **known)
     rule = {
         "curvature": 0.5,
         "slowness": 2.0,
         "d": 3,
-        "near": near,
-        "before": before,
+        **known,
     }
     expected = naive.step_sizes(("auto",), norms, discounts, batch, **rule)
     np.testing.assert_allclose(got, np.repeat(expected, batch) / batch, rtol=1e-12)

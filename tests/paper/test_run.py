@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import lincat
-from lincat.paper.beyond import beyond_units, l2_bound
+from lincat.paper.beyond import beyond_units
 from lincat.paper.experiments import Unit, paper_units, simulated_bracket
 from lincat.paper.run import clear_folder, missing, open_folder, read_rows, run, total_seconds
 from lincat.paper.settings import Settings
@@ -144,7 +144,10 @@ def test_bound_falls_with_the_length_of_the_run():
     grid = problem.grid(30)
     Theta = lincat.solve_categorical(problem.process, problem.Phi, grid, problem.gamma)
     constants = lincat.error_constants(problem.process, problem.Phi, grid, problem.gamma, Theta)
-    short, long = (l2_bound(constants, 0.75, 30, 1e-3, T) for T in (10**8, 10**10))
+    setting = lincat.Setting.of(constants)
+    short, long = (
+        lincat.bounds.l2_error(setting, step=1e-3, transitions=T).total for T in (10**8, 10**10)
+    )
     assert short / long == pytest.approx(10.0, rel=0.05)  # T^(-1/2) in the end
     # The leading term, written out.
     V1 = constants.norm_theta_Sigma / (30**0.5 * 0.25)

@@ -105,8 +105,16 @@ def test_trust_names_what_it_was_checked_against():
     assert text == "Checked against 400 rollouts: 80 % intervals held 80 % of them."
     text = trust_sentence(checked(0.6), width=1.0)
     assert text.startswith("Checked against 400 returns: 80 % intervals held 60 % of them")
-    assert text.endswith(", so these are too narrow.")
+    assert text.endswith(": the distributions are somewhat too narrow.")
     assert "too wide" in trust_sentence(checked(0.99), width=1.0)
+    fine = Verdict(trusted=True, sentence="The figures agree with 400 returns.", checks=())
+    assert trust_sentence(checked(0.8), width=1.0, verdict=fine) == (
+        "The figures agree with 400 returns: 80 % intervals held 80 % of them."
+    )
+    assert trust_sentence(checked(0.7), width=1.0, verdict=fine) == (
+        "The figures agree with 400 returns, but 80 % intervals held 70 % of them: the "
+        "distributions are somewhat too narrow."
+    )
     assert trust_sentence(None, width=1.0, confidence=0.9) == (
         "Not checked. --validate N has the figures checked against N returns. "
         "± and bands are sampling error at 90 %, not that of features or grid."

@@ -67,7 +67,7 @@ def test_distributions_are_within_a_tenth_of_a_deviation_of_the_truth(run):
 
 def test_the_run_says_what_was_done(run):
     notes = " ".join(run.answer.notes)
-    assert "Observations: site, queue, load" in notes
+    assert "Columns: observed site, queue, load" in notes
     assert "Missing: site in" in notes
     assert "Texts one-hot: site, 4 values" in notes
     assert "Where load is missing, an indicator and the mean" in notes

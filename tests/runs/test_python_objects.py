@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+from typing import ClassVar
 
 import gymnasium
 import msgspec
@@ -212,7 +213,7 @@ def test_the_arguments_are_the_fields_of_the_configuration():
         ({"columns": {"rewrd": "x"}}, r"evaluate, columns: .*rewrd"),
         ({"columns": {"reward": "cash"}}, r"dict, reward: expected a column 'cash', got only"),
         ({"validate": 10**6}, r"got none that are not held out \(validate=1000000\)"),
-        ({"features": object()}, r"features: expected a word, or features of lincat's"),
+        ({"features": object()}, r"features: expected a word, features such as lincat.Fourier"),
     ],
 )
 def test_errors_speak_of_arguments(options, said):
@@ -254,13 +255,76 @@ def test_a_lazy_frame_is_to_be_collected():
         lincat.evaluate(lazy)
 
 
-def test_a_trained_model_is_to_be_wrapped():
-    class Trained:
-        def predict(self, observation, deterministic=True):
-            return 1, None
+class Trained:
+    """As a model of Stable-Baselines3 acts: an array of no dimensions for one observation."""
 
-    with pytest.raises(InvalidInputError, match=r"lambda observation: model\.predict"):
-        lincat.evaluate(Corridor(), policy=Trained(), steps=100)
+    asked: ClassVar[set[bool]] = set()
+
+    def predict(self, observation, state=None, episode_start=None, deterministic=False):
+        self.asked.add(deterministic)
+        one = np.ndim(observation) == 0
+        return (np.array(1) if one else np.ones(len(observation), dtype=np.int64)), None
+
+
+@pytest.mark.parametrize("n_envs", [1, 3])
+def test_a_trained_model_acts_as_it_is(n_envs):
+    steps = {"gamma": 0.9, "steps": 300, "validate": 0}
+    run = lincat.evaluate(Corridor, policy=Trained(), n_envs=n_envs, **steps)
+    same = lincat.evaluate(Corridor, policy=lambda _: 1, n_envs=n_envs, **steps)
+    assert "Trained" in run.answer.source
+    np.testing.assert_array_equal(run.returns.cdf_values, same.returns.cdf_values)
+    assert Trained.asked == {True}
+
+
+def test_models_that_do_not_fit():
+    class Plain:
+        def predict(self, observation):
+            return 7
+
+    with pytest.raises(InvalidInputError, match="policy: expected an action in Discrete"):
+        lincat.evaluate(Corridor(), policy=Plain(), steps=100)
+    wrong = Trained()
+    wrong.action_space = gymnasium.spaces.Box(0.0, 1.0)
+    with pytest.raises(InvalidInputError, match="policy: expected a model trained for actions"):
+        lincat.evaluate(Corridor(), policy=wrong, steps=100)
+
+
+def wearing(rows=3000):
+    rng = np.random.default_rng(0)
+    site = rng.choice(["north", "south"], rows)
+    load = rng.normal(size=rows).round(3)
+    return {"site": site, "load": load, "reward": (site == "north") + load}
+
+
+def by_name():
+    compose = pytest.importorskip("sklearn.compose")
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    parts = [("s", OneHotEncoder(), ["site"]), ("l", StandardScaler(), ["load"])]
+    return compose.ColumnTransformer(parts, sparse_threshold=0.0)
+
+
+def test_a_transformer_gets_columns_by_name_and_is_given_again_to_read(tmp_path):
+    pytest.importorskip("pandas")
+    frame, made = wearing(), by_name()
+    run = lincat.evaluate(frame, features=made, gamma=0.5, out=tmp_path / "run", validate=0)
+    asked = {"load": [0.0, 1.0], "site": ["north", "south"]}
+    means = run.predict(asked).mean()  # 1 or 0 now, 0.5 a step from then on
+    np.testing.assert_allclose(means, [1.5, 1.5], atol=0.15)
+    assert "3 features that ColumnTransformer makes" in " ".join(run.answer.notes)
+    assert not hasattr(made, "transformers_")  # the user's own stays unfitted
+    again = lincat.read_run(run.path, features=by_name())
+    np.testing.assert_allclose(again.predict(asked).mean(), means)
+    longer = {name: np.concatenate([x, x]) for name, x in frame.items()}
+    more = lincat.resume(run, source=longer, features=by_name(), append=True)
+    assert more.answer.transitions == 2 * len(frame["load"]) - 1
+    with pytest.raises(InvalidInputError, match="the object that the features are made by"):
+        lincat.read_run(run.path).model  # noqa: B018 - it is read when it is asked for
+
+
+def test_what_makes_no_features():
+    with pytest.raises(InvalidInputError, match="an object with a method transform, got 3"):
+        lincat.evaluate(wearing(), features=3)
 
 
 def test_an_environment_that_cannot_be_copied():

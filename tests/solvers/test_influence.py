@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lincat
-from lincat.solvers.influence import CAUTIONS, cosines, influence
+from lincat.solvers.influence import CAUTIONS, cosines, influence, thin_share
 from tests import naive
 
 
@@ -103,6 +105,35 @@ def test_drift_is_named():
     ensemble = rewards_of_one_state(rng.random(30_000) < np.linspace(0.4, 0.6, 30_000)).ensemble_
     assert "drift" in ensemble.cautions
     assert set(ensemble.cautions) <= set(CAUTIONS)
+
+
+def walked(places, rows=20_000, seed=0):
+    """A slow walk over a ring of places, and one that jumps anywhere."""
+    rng = np.random.default_rng(seed)
+    slow = np.cumsum(rng.integers(-1, 2, rows + 1)) % places
+    return slow, rng.integers(0, places, rows + 1), rng.random(rows)
+
+
+@pytest.mark.parametrize("places", [9, 90])  # summed densely, and sparsely
+def test_places_that_are_seen_in_a_few_stretches_are_told_of(places):
+    slow, jumps, reward = walked(places)
+    for path, thin in ((slow, places == 90), (jumps, False)):
+        model = lincat.CategoricalLSTD(gamma=0.5, grid=lincat.Grid(0.0, 2.0, 8), n_features=places)
+        model.fit(path[:-1], reward, path[1:])
+        assert ("thin" in model.ensemble_.cautions) == thin
+
+
+@given(st.integers(1, 40), st.integers(1, 5), st.integers(0, 99))
+def test_the_share_in_few_stretches_is_its_definition(blocks, d, seed):
+    rng = np.random.default_rng(seed)
+    visits = rng.exponential(size=(blocks, d)) * (rng.random((blocks, d)) < 0.3)
+    thin, everything = 0.0, 0.0
+    for j in range(d):
+        total = sum(visits[:, j])
+        everything += total
+        if total and total**2 / sum(visits[:, j] ** 2) < min(8, blocks / 3):
+            thin += total
+    assert thin_share(visits) == pytest.approx(thin / everything if everything else 0.0)
 
 
 def test_a_ridge_does_not_enter_the_errors():

@@ -357,7 +357,7 @@ def test_files_with_other_columns_or_types_than_the_first(tmp_path):
         assert str(caught.value).startswith(str(other))
 
 
-@pytest.mark.parametrize("role", ["obs", "reward", "done", "step", "episode"])
+@pytest.mark.parametrize("role", ["obs", "reward", "done", "episode"])
 def test_types_of_no_use(tmp_path, role):
     columns = {"obs": [1.5, 2.5], "reward": [1.0, 1.0], "done": [0, 1], "episode": [0, 0]}
     columns |= {"step": [0, 1], role: pa.array([0, 1], type=pa.timestamp("us"))}

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from lincat import InvalidInputError
 from lincat.data.steps import joined
 from lincat.tables.columns import Columns
-from lincat.tables.file_source import FileSource, find_files
+from lincat.tables.file_source import FileSource
+from lincat.tables.finding import find_files
 from tests.tables.cases import FORMATS, TYPED, write
 
 

@@ -11,7 +11,8 @@ from lincat import InvalidInputError
 from lincat.data.mixed import rows_of
 from lincat.data.steps import joined
 from lincat.tables.counting import count_rows
-from lincat.tables.file_source import FileSource, find_files
+from lincat.tables.file_source import FileSource
+from lincat.tables.finding import find_files
 
 
 def steps_of(source, **options):

@@ -36,7 +36,7 @@ def test_missing_cells_are_kept_in_a_frame(tmp_path, ending, batch_rows, missing
     assert source.missing_cells == {"site": 1, "load": 1}
     assert source.space.names == ("site", "queue", "load")
     assert source.notes == [
-        "Observations: site, queue, load, the columns that are nothing else (--column).",
+        "Columns: observed site, queue, load (all that are nothing else); reward.",
         f"Missing: {', '.join(f'{x} in 1 rows' for x in source.missing_cells)}, which were kept "
         "(--missing).",
     ]

@@ -40,6 +40,9 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
+_SEVERAL = ("observation", "calendar")  # roles that several columns may have
+
+
 @click.command(short_help="Learn return distributions from an environment, files or stdin.")
 @click.argument("source", nargs=-1, metavar="[SOURCE]...")
 @click.option(
@@ -80,7 +83,8 @@ _EXAMPLE: dict[str, Any] = {
     callback=pairs,
     metavar="ROLE=NAMES",
     help="Column for observation, next_observation, reward, terminated, truncated, discount, "
-    "weight, episode or step; several with commas, or a pattern such as obs_*.",
+    "weight, episode or step; several with commas, or a pattern such as obs_*. calendar=COLUMN "
+    "observes hour, weekday and season of a time, calendar=COLUMN.hour one of them.",
 )
 @click.option("--on-bad-rows", type=click.Choice(["stop", "skip"]), help="[default: stop]")
 @click.option(
@@ -261,7 +265,7 @@ def _settings(
 
 def _columns(roles: dict[str, str]) -> dict[str, Any]:
     return {
-        role: names.split(",") if role.endswith("observation") and "," in names else names
+        role: names.split(",") if role.endswith(_SEVERAL) and "," in names else names
         for role, names in roles.items()
     }
 

@@ -16,6 +16,7 @@ from lincat.cli.compare import compare
 from lincat.cli.evaluate import evaluate
 from lincat.cli.export import export
 from lincat.cli.leaving import INTERRUPTED, leave
+from lincat.cli.plan import plan
 from lincat.cli.predict import predict
 from lincat.cli.report import report
 from lincat.cli.reproduce import reproduce
@@ -41,6 +42,7 @@ for command in (
     compare,
     evaluate,
     export,
+    plan,
     predict,
     report,
     reproduce,

@@ -10,7 +10,7 @@ from lincat._files import write_atomically
 from lincat.coverage.cases import CASES
 from lincat.coverage.document import as_document, bar_rows, misses
 from lincat.coverage.run import cells_of, missing_from, read_rows, run
-from lincat.coverage.settings import KINDS, SIZES, Settings
+from lincat.coverage.settings import KINDS, OUT, SIZES, Settings
 
 
 def _options(argv: list[str] | None) -> argparse.Namespace:
@@ -22,7 +22,7 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), metavar="ROWS")
     parser.add_argument("--runs", type=int, default=500, help="logs for each cell")
-    parser.add_argument("--out", type=Path, default=Path("coverage"), help="rows; those there stay")
+    parser.add_argument("--out", type=Path, default=OUT, help="rows; those there stay")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page there")
     return parser.parse_args(argv)

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from lincat._files import write_atomically
 from lincat.core.differences import FIGURES, TOLERANCE, Differences
 from lincat.coverage.pairs import PAIRS, Pair, pair_named, pair_truth
-from lincat.coverage.settings import CONFIDENCE, FIRST_SEED, Bars
+from lincat.coverage.settings import CONFIDENCE, FIRST_SEED, OUT, Bars
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.report.tables import as_markdown
 
@@ -178,7 +178,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--pairs", nargs="+", choices=PAIRS, default=list(PAIRS))
     parser.add_argument("--sizes", nargs="+", type=int, default=list(_SIZES), metavar="ROWS")
     parser.add_argument("--runs", type=int, default=500, help="logs, or pairs of them, for each")
-    parser.add_argument("--out", type=Path, default=Path("coverage"), help="rows; those there stay")
+    parser.add_argument("--out", type=Path, default=OUT, help="rows; those there stay")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the page there")
     options = parser.parse_args(argv)
     rows = []

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from lincat.coverage.cases import CASES
 from lincat.processes.finite import Sampling
 
 CONFIDENCE = 0.95
+#: Where rows are kept. A folder "coverage" would be the package of that name to Numba.
+OUT = Path("coverage-rows")
 #: Logs have seeds from here on; those before were looked at while methods were chosen.
 FIRST_SEED = 10_000
 SIZES = (5_000, 20_000, 100_000)

@@ -18,7 +18,7 @@ from lincat.environments.making import (
     open_environment,
     quiet,
 )
-from lincat.environments.policies import Policy, policy_from
+from lincat.environments.policies import Policy, Predictor, policy_from
 
 _BATCH_STEPS = 4096
 _BATCH_BYTES = 64 << 20  # of observations: pictures come in smaller batches
@@ -67,7 +67,7 @@ class GymSource(EncodedSource):
     def __init__(
         self,
         environment: Environment,
-        policy: str | Callable[..., Any] | Policy = "random",
+        policy: str | Callable[..., Any] | Policy | Predictor = "random",
         *,
         steps: int,
         seed: int = 0,

@@ -10,13 +10,20 @@ import inspect
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail, reason
 from lincat._imports import import_name
 from lincat._text import shown
+
+
+class Predictor(Protocol):
+    """A trained model, as Stable-Baselines3 has them."""
+
+    def predict(self, observation: Any, /) -> Any:
+        """Return an action, or a tuple that begins with one."""
 
 
 class Policy(ABC):
@@ -172,7 +179,7 @@ class Function(Policy):
 
 
 def policy_from(
-    policy: str | Callable[..., Any] | Policy,
+    policy: str | Callable[..., Any] | Policy | Predictor,
     observation_space: Any,
     action_space: Any,
     *,
@@ -182,10 +189,11 @@ def policy_from(
 
     Parameters
     ----------
-    policy : str or function
+    policy : str, function or model
         ``"random"``; ``"balance"``, for CartPole; ``"module:function"``, also from the current
         folder; a table ``"actions.json"`` or ``".npy"``, of actions (S,) or of probabilities
-        (S, A); a Stable-Baselines3 file ``"model.zip"`` or ``"sb3:PPO:model.zip"``; or a function.
+        (S, A); a Stable-Baselines3 file ``"model.zip"`` or ``"sb3:PPO:model.zip"``; a function; or
+        a trained model: whatever has ``predict(observation)``, as Stable-Baselines3's do.
     observation_space, action_space : gymnasium.Space
         Of a single environment.
     trust_pickle : bool
@@ -205,6 +213,8 @@ def policy_from(
     spaces = (observation_space, action_space)
     if isinstance(policy, Policy):
         return policy
+    if callable(getattr(policy, "predict", None)) and not inspect.isroutine(policy):
+        return policy_files.Trained(policy, *spaces)
     if callable(policy):
         return Function(policy, *spaces)
     if policy == "random":
@@ -213,7 +223,7 @@ def policy_from(
         return Balance(*spaces)
     if isinstance(policy, str):
         if policy.startswith("sb3:") or policy.endswith(".zip"):
-            return policy_files.Trained(policy, *spaces, trust_pickle=trust_pickle)
+            return policy_files.read_trained(policy, *spaces, trust_pickle=trust_pickle)
         if policy.endswith((".json", ".npy")):
             return policy_files.Table(policy, *spaces)
         if ":" in policy:
@@ -224,15 +234,8 @@ def policy_from(
             made = Function(function, *spaces)
             made.description = policy
             return made
-    trained = callable(getattr(policy, "predict", None))
-    raise fail(
-        "policy",
-        "random, balance, module:function, a .json, .npy or .zip file, or a function",
-        shown(policy),
-        "give a function: policy=lambda observation: model.predict(observation)[0]"
-        if trained
-        else "",
-    )
+    expected = "random, balance, module:function, a .json, .npy or .zip file, a function or a model"
+    raise fail("policy", expected, shown(policy))
 
 
 def check_action(action: Any, space: Any) -> Any:

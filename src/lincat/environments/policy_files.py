@@ -1,9 +1,11 @@
-"""Policies that come from files: tables, and models that Stable-Baselines3 has trained."""
+"""Policies that come from files: tables, and trained models, which may be objects too."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import numpy as np
 
 from lincat._arguments import check_array, check_probability_groups, fail, reason
 from lincat._typing import ArrayLike
-from lincat.environments.policies import Policy, check_actions
+from lincat.environments.policies import Policy, check_action, check_actions
 
 
 class Table(Policy):
@@ -85,10 +87,65 @@ def _content(path: str, name: str) -> Any:
 
 
 class Trained(Policy):
-    """A model that Stable-Baselines3 has trained, acting as it does when it is evaluated.
+    """A trained model, acting as it does when it is evaluated: Stable-Baselines3's, and their like.
 
     Where the model can choose between its most likely action and a random one, it takes the most
-    likely: ``predict(..., deterministic=True)``.
+    likely: ``predict(observation, deterministic=True)``.
+
+    Parameters
+    ----------
+    model : object
+        With a method ``predict`` that returns an action, or a tuple that begins with one; of many
+        observations many actions. Its spaces, if it has any, must be those of the environment.
+    observation_space, action_space : gymnasium.Space
+    description : str, optional
+    """
+
+    def __init__(
+        self, model: Any, observation_space: Any, action_space: Any, description: str | None = None
+    ) -> None:
+        super().__init__(observation_space, action_space)
+        self._model = model
+        self.description = description or type(model).__name__
+        self._options = {"deterministic": True} if _takes_deterministic(model.predict) else {}
+        for what, own, wanted in (
+            ("observations", getattr(model, "observation_space", None), observation_space),
+            ("actions", getattr(model, "action_space", None), action_space),
+        ):
+            if own is not None and (type(own) is not type(wanted) or own.shape != wanted.shape):
+                got = f"{own} in {self.description}"
+                raise fail("policy", f"a model trained for {what} {wanted}", got)
+
+    def act(self, observation: Any) -> Any:
+        """Return the model's action."""
+        return check_action(self._predict(observation), self.action_space)
+
+    def act_many(self, observations: Any, n: int) -> Any:
+        """Return the model's actions, in one call."""
+        return check_actions(self._predict(observations), self.action_space, n)
+
+    def _predict(self, observations: Any) -> Any:
+        try:
+            found = self._model.predict(observations, **self._options)
+        except Exception as error:  # other people's code: anything can come
+            expected = "a model that predicts actions"
+            raise fail("policy", expected, f"{reason(error)} in {self.description}") from error
+        found = found[0] if isinstance(found, tuple) else found
+        return found[()] if isinstance(found, np.ndarray) and found.ndim == 0 else found
+
+
+def _takes_deterministic(predict: Callable[..., Any]) -> bool:
+    try:
+        parameters = inspect.signature(predict).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(x.name == "deterministic" or x.kind is x.VAR_KEYWORD for x in parameters)
+
+
+def read_trained(
+    text: str, observation_space: Any, action_space: Any, *, trust_pickle: bool = False
+) -> Trained:
+    """Return a model that Stable-Baselines3 has written.
 
     Parameters
     ----------
@@ -98,57 +155,32 @@ class Trained(Policy):
     trust_pickle : bool
         Loading runs whatever code the file holds, so without True it is refused.
     """
-
-    def __init__(
-        self, text: str, observation_space: Any, action_space: Any, *, trust_pickle: bool = False
-    ) -> None:
-        super().__init__(observation_space, action_space)
-        path, kind = text, ""
-        if text.startswith("sb3:"):
-            kind, _, path = text.removeprefix("sb3:").rpartition(":")
-        if not trust_pickle:
-            raise fail(
-                "policy",
-                "--trust-pickle (trust_pickle=True) for a Stable-Baselines3 file",
-                f"{path} without it",
-                "such a file can run any code when it is loaded: do so only if you know its origin",
-            )
-        saved = _saved_fields(path)
-        kind = kind or _guessed_kind(saved, path)
-        try:
-            import stable_baselines3
-        except ImportError as error:
-            raise fail(
-                "policy", "Stable-Baselines3", "no such package", "pip install 'lincat[sb3]'"
-            ) from error
-        algorithm: Any = getattr(stable_baselines3, kind, None)
-        if not hasattr(algorithm, "load"):
-            raise fail("policy", "sb3:PPO:, A2C, DQN, SAC, TD3 or DDPG and a file", repr(text))
-        try:
-            self._model = algorithm.load(path, device="cpu")
-        except Exception as error:
-            raise fail(
-                "policy", f"a file that {kind}.load reads", f"{path} ({reason(error)})"
-            ) from error
-        self.description = f"{kind} from {Path(path).name}"
-        for what, own, wanted in (
-            ("observations", self._model.observation_space, observation_space),
-            ("actions", self._model.action_space, action_space),
-        ):
-            if type(own) is not type(wanted) or own.shape != wanted.shape:
-                raise fail(
-                    "policy", f"a model trained for {what} {wanted}", f"{own} in {Path(path).name}"
-                )
-
-    def act(self, observation: Any) -> Any:
-        """Return the model's action."""
-        action = self._model.predict(observation, deterministic=True)[0]
-        return int(action) if np.ndim(action) == 0 else action
-
-    def act_many(self, observations: Any, n: int) -> Any:
-        """Return the model's actions, in one call."""
-        actions = self._model.predict(observations, deterministic=True)[0]
-        return check_actions(actions, self.action_space, n)
+    path, kind = text, ""
+    if text.startswith("sb3:"):
+        kind, _, path = text.removeprefix("sb3:").rpartition(":")
+    if not trust_pickle:
+        raise fail(
+            "policy",
+            "--trust-pickle (trust_pickle=True) for a Stable-Baselines3 file",
+            f"{path} without it",
+            "such a file can run any code when it is loaded: do so only if you know its origin",
+        )
+    saved = _saved_fields(path)
+    kind = kind or _guessed_kind(saved, path)
+    try:
+        import stable_baselines3
+    except ImportError as error:
+        remedy = "pip install 'lincat[sb3]'"
+        raise fail("policy", "Stable-Baselines3", "no such package", remedy) from error
+    algorithm: Any = getattr(stable_baselines3, kind, None)
+    if not hasattr(algorithm, "load"):
+        raise fail("policy", "sb3:PPO:, A2C, DQN, SAC, TD3 or DDPG and a file", repr(text))
+    try:
+        model = algorithm.load(path, device="cpu")
+    except Exception as error:
+        got = f"{path} ({reason(error)})"
+        raise fail("policy", f"a file that {kind}.load reads", got) from error
+    return Trained(model, observation_space, action_space, f"{kind} from {Path(path).name}")
 
 
 def _saved_fields(path: str) -> dict[str, Any]:

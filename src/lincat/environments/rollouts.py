@@ -22,7 +22,7 @@ from lincat.environments.making import (
     open_environment,
     quiet,
 )
-from lincat.environments.policies import Policy, policy_from
+from lincat.environments.policies import Policy, Predictor, policy_from
 
 #: What comes after gamma**h < this is left out of a return.
 _NEGLIGIBLE = 1e-4
@@ -58,7 +58,7 @@ class Rollouts:
 
 def rollouts(
     environment: Environment,
-    policy: str | Callable[..., Any] | Policy = "random",
+    policy: str | Callable[..., Any] | Policy | Predictor = "random",
     *,
     gamma: float,
     n_states: int = 50,

@@ -3,8 +3,8 @@
 A ratio is N E[ℓ2,mu²] over iota tr(Sigma Ā⁻¹ S Ā⁻ᵀ). Few directions make up most of the error, so a
 plain mean over runs is known to a tenth only; most of its noise is that of the first term of every
 such error, Ā⁻¹ times the mean score of the data, whose mean square *is* the limit, and which
-therefore serves as a control: that of all transitions, or where iterates of the second half are
-averaged that of the second half, with twice the limit.
+therefore serves as a control: that of all transitions, and that of the second half, with twice the
+limit, where its iterates are averaged. How much of each is taken off, a regression says.
 """
 
 from __future__ import annotations
@@ -79,6 +79,7 @@ def ratios(barrier: Barrier, seeds: Iterable[int]) -> dict[str, Mean]:
         return n * grid.spacing * float(np.sum(difference * (update.Sigma @ difference))) / limit
 
     found: dict[str, list[float]] = {}
+    known: list[list[float]] = []
     for seed in seeds:
         drawn = process.sample(n, seed=seed, kind=kind)
         t = Transitions(Phi[drawn.state], drawn.reward, Phi[drawn.next_state], drawn.terminated)
@@ -96,10 +97,25 @@ def ratios(barrier: Barrier, seeds: Iterable[int]) -> dict[str, Mean]:
         thetas = {name: model.fit(t).Theta_mean_ for name, model in learned.items()}
         thetas["CategoricalLSTD"] = CategoricalLSTD(grid=grid, gamma=gamma).fit(t).Theta_
         thetas["VarianceReducedCTD"] = reduced.fit(t).Theta_mean_
+        known.append(controls)
         for name, Theta in thetas.items():
-            error = ratio(Theta - star) - controls[name in learned]
-            found.setdefault(name, []).append(error)
-    return {
-        name: Mean(float(np.mean(x)), float(np.std(x, ddof=1) / np.sqrt(len(x))))
-        for name, x in found.items()
-    }
+            found.setdefault(name, []).append(ratio(Theta - star))
+    return {name: controlled(np.array(x), np.array(known)) for name, x in found.items()}
+
+
+def controlled(values: FloatArray, controls: FloatArray) -> Mean:
+    """Return the mean of values (n,) less what controls (n, m), whose means are zero, explain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.evidence.barrier import controlled
+    >>> noise = np.array([[1.0], [-2.0], [0.5], [3.0]])
+    >>> controlled(2.0 + 3.0 * noise[:, 0], noise).mean.__round__(9)
+    2.0
+    """
+    design = np.column_stack([np.ones(len(values)), controls])
+    weights = np.linalg.lstsq(design, values, rcond=None)[0]
+    left = values - design @ weights
+    free = max(len(values) - design.shape[1], 1)
+    return Mean(float(weights[0]), float(np.sqrt((left @ left) / free / len(values))))

@@ -30,10 +30,12 @@ def save_bytes(features: Features) -> bytes:
     name = type(features).__name__
     kept = _ARRAYS.get(name, [])
     params = {key: value for key, value in features.get_params().items() if key not in kept}
+    if isinstance(features, FromTransformer):
+        params["transformer"] = features.name
     return pack(_KEY, name, params, values, arrays, _plain)
 
 
-def load_features(path: str | Path, *, trust_code: bool = False) -> Any:
+def load_features(path: str | Path, *, trust_code: bool = False, transformer: object = None) -> Any:
     """Read features that ``save`` wrote; they transform as those did, bit for bit.
 
     Parameters
@@ -42,6 +44,8 @@ def load_features(path: str | Path, *, trust_code: bool = False) -> Any:
     trust_code : bool
         Allow a file of :class:`lincat.FromTransformer`, which names a Python module to import.
         Importing runs its code: allow it for files whose origin you know.
+    transformer : object, optional
+        The transformer of such a file, if that was an object.
 
     Examples
     --------
@@ -52,7 +56,9 @@ def load_features(path: str | Path, *, trust_code: bool = False) -> Any:
     >>> lincat.load_features(file).describe()
     '1 standardised number and an intercept, scaled to a length of at most 1: 2 features.'
     """
-    return read_packed(path, "file of features", lambda content: _build(content, trust_code))
+    return read_packed(
+        path, "file of features", lambda content: _build(content, trust_code, transformer)
+    )
 
 
 def inner_features(content: bytes) -> Features:
@@ -60,18 +66,26 @@ def inner_features(content: bytes) -> Features:
 
     They run no code, and have no such parts themselves: how deep files go is bounded.
     """
-    return _build(content, False, [x for x in FEATURES.names.values() if x != "Levels"])
+    return _build(content, False, None, [x for x in FEATURES.names.values() if x != "Levels"])
 
 
 def _build(
-    content: bytes, trust_code: bool, classes: Collection[str] = tuple(FEATURES.names.values())
+    content: bytes,
+    trust_code: bool,
+    transformer: object,
+    classes: Collection[str] = tuple(FEATURES.names.values()),
 ) -> Features:
     header, arrays = unpack(content, _KEY, classes)
     params = header["params"]
     if header["class"] == FromTransformer.__name__:
         if not isinstance(params["transformer"], str):
             raise fail("transformer", "'module:name'", "something else")
-        if not trust_code:
+        if params["transformer"].startswith("<"):
+            if transformer is None:
+                expected = f"the object that the features are made by, {params['transformer']}"
+                raise fail("transformer", expected, "none", "give it again")
+            params["transformer"] = transformer
+        elif not trust_code:
             raise fail(
                 "trust_code",
                 f"True, since the file has {params['transformer']!r} imported, which runs code",

@@ -34,9 +34,9 @@ class FromTransformer(Features):
     ----------
     transformer : object or str
         The object, or "module:name" of one, or of a class or function without arguments that makes
-        one. Only the latter can be saved: the file holds the name and the warm-up sample, and
-        ``load_features(path, trust_code=True)`` makes it and fits it again. Importing a module runs
-        its code, hence the word.
+        one. A file holds the name and the warm-up sample: ``load_features(path, trust_code=True)``
+        makes it and fits it again. Importing a module runs its code, hence the word; an object has
+        to be given again, ``load_features(path, transformer=it)``.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class FromTransformer(Features):
         self.transformer_, self._refit_ = made, refit
         self._mixed_ = rows[:0] if is_mixed(rows) else None
         # What a file needs: all of the sample to fit again, or a few rows to compare.
-        self._sample_ = rows if refit and isinstance(given, str) else rows[:_PROBES]
+        self._sample_ = rows if refit else rows[:_PROBES]
         outcome = self._apply(rows[:_PROBES], None)
         self._empty_ = outcome[:0]
         self.n_features_ = int(outcome.shape[1])
@@ -101,9 +101,13 @@ class FromTransformer(Features):
         return out
 
     def _sentence(self) -> str:
+        return f"The {self.n_features_:,} features that {self.name.strip('<>')} makes."
+
+    @property
+    def name(self) -> str:
+        """What a file calls the transformer: module:name, or in brackets the class of an object."""
         given = self.transformer
-        name = given if isinstance(given, str) else type(given).__name__
-        return f"The {self.n_features_:,} features that {name} makes."
+        return given if isinstance(given, str) else f"<{type(given).__name__}>"
 
     def _names(self, inputs: Sequence[str] | None) -> list[str]:
         names = getattr(self.transformer_, "get_feature_names_out", None)
@@ -115,13 +119,6 @@ class FromTransformer(Features):
         return [f"feature {i}" for i in range(self.n_features_)]
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        if not isinstance(self.transformer, str):
-            raise fail(
-                "transformer",
-                "one given as 'module:name', to write it to a file",
-                f"an object, {shown(self.transformer)}",
-                "put a function that makes it into a module and pass its name",
-            )
         sample = self._sample_
         values: dict[str, Any] = {"refit": bool(self._refit_)}
         if self._mixed_ is not None:
@@ -155,7 +152,7 @@ class FromTransformer(Features):
         if now.shape != before.shape or not np.allclose(now, before, rtol=1e-9, atol=1e-12):
             raise fail(
                 "transformer",
-                f"that {self.transformer} makes the features that it made when it was saved",
+                f"that {self.name} makes the features that it made when it was saved",
                 "others",
                 "fix its random seed, and use the versions of then",
             )

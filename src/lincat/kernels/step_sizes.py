@@ -23,10 +23,11 @@ def squared_norms(out, rows):
 
 
 @numba.njit(cache=True, nogil=True)
-def auto_steps(out, largest, ended, curvature, done, before, start, floor, span):
-    """out[i] = start y**(-3/4) / (R c), where y = 1 + (before + t)/(floor + span R (t + 1)/E).
+def auto_steps(out, largest, ended, curvature, done, before, start, floor, span, hold):
+    """out[i] = start y**(-3/4) / (R c), where y = 1 + (before + t)/tau.
 
-    0 where R is. R = largest[i], E = ended[i] up to update i, c the curvature, and t = done + i.
+    tau = max(floor + span R (t + 1)/E, hold R); 0 where R is. R = largest[i], E = ended[i] up to
+    update i, c the curvature, and t = done + i.
     """
     refuse(largest.shape[0] < out.shape[0] or ended.shape[0] < out.shape[0])
     for i in range(out.shape[0]):
@@ -35,6 +36,6 @@ def auto_steps(out, largest, ended, curvature, done, before, start, floor, span)
         if R > 0.0:
             y = 1.0
             if E > 0.0:
-                y += (before + t) * E / (floor * E + span * R * (t + 1.0))
+                y += (before + t) * E / max(floor * E + span * R * (t + 1.0), hold * R * E)
             root = math.sqrt(y)
             out[i] = start / (root * math.sqrt(root) * R * curvature)

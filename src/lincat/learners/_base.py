@@ -24,6 +24,7 @@ from lincat.data.transitions import Transitions, check_state_features
 from lincat.learners._learning import Learning
 from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
+from lincat.learners.first_rows import MOST_FEATURES, FirstRows
 from lincat.learners.inputs import Rows, used_rows
 from lincat.learners.registry import AVERAGINGS, DTYPES
 from lincat.learners.schedules import (
@@ -63,6 +64,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     n_updates_: int = 0
     #: Where to begin, if that was said: grid, parameters, and the updates that these are worth.
     _start: tuple[Grid, FloatArray, int] | None = None
+    #: The first rows, while automatic steps wait for what they say.
+    _first_: FirstRows | None = None
     #: Updates that the parameters it began with are worth: automatic steps begin smaller.
     _before_: int = 0
 
@@ -241,6 +244,9 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             )
         if self.n_features not in (None, rows):
             raise fail("phi", f"{self.n_features} features, as n_features says", d)
+        small = waiting[0].kind == "dense" and rows <= MOST_FEATURES
+        if small and schedule_from(self.step_size) is None:
+            self._first_ = FirstRows.none_yet(rows)
         self._lay_out(rows, np.dtype(self.dtype), waiting[0].kind)
         self._Theta_[:, : self._columns()] = self._initial(waiting, rows)
         if self.dtype == "float32":
@@ -285,10 +291,21 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             self.n_updates_ += updates
             self.n_seen_ += len(chunk)
             self._seen_ = steps.seen
+            self._judge(chunk)
             if self._average_.updates_to_boundary(self.n_updates_) == 0:
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
             if to_look == updates:
                 self._look()
+
+    def _judge(self, chunk: Transitions) -> None:
+        """Once enough of the first rows are there, tell automatic steps what these say."""
+        if self._first_ is None or chunk.kind != "dense":
+            self._first_ = None
+            return
+        self._first_.see(chunk, self.gamma)
+        if not self._first_.left:
+            self._seen_ = replace(self._seen_, slowest=self._first_.slowest())
+            self._first_ = None
 
     def _see(self, transitions: Transitions) -> None:
         """Take note of transitions before they are learned from."""
@@ -301,6 +318,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             boundaries = (
                 self._average_.updates_to_boundary(self.n_updates_),
                 self._updates_to_look(),
+                None if self._first_ is None else -(-self._first_.left // batch_size),
             )
             updates = min([longest, *(n for n in boundaries if n is not None)])
             end = min(begin + updates * batch_size, n)

@@ -29,6 +29,7 @@ from lincat.learners.batch_files import (
     state_of_sums,
 )
 from lincat.learners.categorical_lstd import CategoricalLSTD
+from lincat.learners.first_rows import FirstRows
 from lincat.learners.lstd import LSTD
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.learners.schedules import SCHEDULES, Seen
@@ -36,7 +37,7 @@ from lincat.statistics.block_statistics import Statistics
 
 _Kind = TypeVar("_Kind", bound=Learner[Any] | BatchLearner)
 
-_ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum"}
+_ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum", "first_rows"}
 _KEY = "lincat"
 # Values that hyper-parameters may be besides numbers and words; a file names the class of each.
 _VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Grid, *SCHEDULES)}
@@ -122,12 +123,15 @@ def _state(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, Any]
             arrays[name] = getattr(average, name)
     for name in learner._matrices:
         arrays[name] = getattr(learner, f"_{name}_")
+    if learner._first_ is not None:
+        arrays["first_rows"] = learner._first_.rows
     numbers: dict[str, Any] = {
         "n_seen": learner.n_seen_,
         "n_updates": learner.n_updates_,
         "largest_norm": learner._seen_.largest,
         "ended": learner._seen_.ended,
         "near": learner._seen_.near,
+        "slowest": learner._seen_.slowest,
         "average": {
             "kind": average.kind,
             "horizon": average.horizon,
@@ -149,7 +153,9 @@ def _restore(learner: Learner[Any], arrays: dict[str, FloatArray], numbers: dict
     # Files of 0.1.0 end with R: as if all features were as long, and no episode had ended.
     largest, learner._waiting_ = numbers["largest_norm"], []
     ended = numbers.get("ended", (1.0 - learner.gamma) * largest * learner.n_updates_)
-    learner._seen_ = Seen(largest, ended, numbers.get("near", False))
+    learner._seen_ = Seen(largest, ended, numbers.get("near", False), numbers.get("slowest", 0.0))
+    if "first_rows" in arrays:
+        learner._first_ = FirstRows(arrays["first_rows"])
     average = learner._average_ = IterateAverage(**numbers["average"])
     average.begin, average.next_begin, average.folded = numbers["windows"]
     learner._restore_extra(numbers["extra"])
@@ -168,6 +174,7 @@ def _check_state(learner: Learner[Any], arrays: dict[str, Any]) -> None:
     seen = learner._seen_
     check_number(seen.largest, "largest_norm", low=0.0)
     check_number(seen.ended, "ended", low=0.0)
+    check_number(seen.slowest, "slowest", low=0.0)
     if type(seen.near) is not bool:
         raise fail("near", "true or false", seen.near)
     windows = (average.begin, average.next_begin, average.folded)
@@ -181,12 +188,16 @@ def _check_state(learner: Learner[Any], arrays: dict[str, Any]) -> None:
         "next_sum": average.next_begin > 0,
         "folded_sum": average.folded > 0,
         **dict.fromkeys(learner._matrices, True),
+        "first_rows": learner._first_ is not None,
     }
     names = sorted(name for name in needed if needed[name])
     if sorted(arrays) != names:
         raise fail("arrays", ", ".join(names), ", ".join(sorted(arrays)))
     shape = (arrays["Theta"].shape[0], learner._columns())
-    for name in names:
+    shapes = dict.fromkeys(names, shape)
+    if learner._first_ is not None:
+        shapes["first_rows"] = (learner.n_seen_, 2 * shape[0] + 2)
+    for name, shape in shapes.items():
         array = arrays[name]
         dtypes = DTYPES if name == "Theta" else ("float64",)
         if array.shape != shape or array.dtype.name not in dtypes:

@@ -17,7 +17,7 @@ the error by a matrix of norm c (SSGD-PMF: c = ‖C Cᵀ‖) take Rc for R, by t
 own coordinates. This much is shown, for independent transitions. What follows was chosen by a study
 (``lincat.tuning``) among steps that are shown to be stable, and holds where docs/learners.md says:
 
-    alpha_t = start/(R c) (1 + t/tau)**(-3/4),     tau = (100 + 3 d R t/E) s.
+    alpha_t = start/(R c) (1 + t/tau)**(-3/4),     tau = max(100 + 3 d R t/E, 8 R/lambda) s.
 
 - *start* is 3/4. It contracts three quarters as fast as the fastest step of the bound, and in the
   study faster than that, for the bound is loose: what it costs in noise, the decay and the average
@@ -28,6 +28,10 @@ own coordinates. This much is shown, for independent transitions. What follows w
   ‖phi‖²(1 − δ) over the t transitions so far, an average error is learned in d R t/E transitions
   with a step of 1/R. Steps stay as they are for about three times as long; slower directions, and
   there are such, have to be learned with what the decay leaves.
+- *lambda* is the rate of the slowest direction, the smallest eigenvalue of E[phi phiᵀ] times the
+  share 1 − δ, where the first 1,024 rows of up to 64 dense features are independent of each other
+  (``first_rows.py``): these have no bias that makes haste, and with a step that is much smaller
+  than 1/(lambda t) the average remembers where its window began. Elsewhere there is no such term.
 - *The decay* is there because a constant step leaves a bias of its own order where transitions
   follow each other, which averages keep. With a power in (1/2, 1) they are asymptotically as good
   as any (Polyak and Juditsky, 1992).
@@ -38,7 +42,7 @@ own coordinates. This much is shown, for independent transitions. What follows w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +53,7 @@ from lincat._typing import FloatArray
 # By `make tuning` on the processes of seed 0, the span of a near start on those of 1 and 2.
 _START, _START_NEAR = 0.75, 0.375
 _SPAN, _SPAN_NEAR = 3.0, 6.0
+_HOLD, _HOLD_NEAR = 8.0, 16.0  # on dense features of seeds 0, 1 and 3
 _FLOOR = 100.0
 
 
@@ -103,11 +108,15 @@ def stable_step(largest_squared_norm: float, curvature: float) -> float:
 
 @dataclass(frozen=True)
 class Seen:
-    """What "auto" remembers of a stream: R and E (see above), and where learning started."""
+    """What "auto" remembers of a stream: R, E and lambda (see above), and where learning started.
+
+    ``slowest`` is 0 where nothing is known of lambda.
+    """
 
     largest: float = 0.0
     ended: float = 0.0
     near: bool = False
+    slowest: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -169,10 +178,46 @@ def next_steps(
             ending, known = np.add.reduceat(ending, begins) / sizes, largest[begins + sizes - 1]
         sums = np.cumsum(np.concatenate([[ended], ending]))
         alpha, ended = np.empty(len(begins)), float(sums[-1])
-        start, span = (_START_NEAR, _SPAN_NEAR) if seen.near else (_START, _SPAN)
-        times = (_FLOOR * slowness, span * n_features * slowness)
+        start, span, hold = _START, _SPAN, _HOLD
+        if seen.near:
+            start, span, hold = _START_NEAR, _SPAN_NEAR, _HOLD_NEAR
+        hold = hold * slowness / seen.slowest if seen.slowest > 0.0 else 0.0
+        times = (_FLOOR * slowness, span * n_features * slowness, hold)
         kernels.step_sizes.auto_steps(
             alpha, known, sums[1:], float(curvature), done, before, start, *times
         )
     step = alpha if batch_size == 1 else np.repeat(alpha / sizes, sizes)
-    return StepSizes(step, largest, Seen(float(largest[-1]), ended, seen.near))
+    return StepSizes(step, largest, replace(seen, largest=float(largest[-1]), ended=ended))
+
+
+def auto_step(done: int, *, largest: float, ending: float, n_features: int) -> float:
+    """Return the step that "auto" takes after ``done`` updates of a walk like this one.
+
+    Parameters
+    ----------
+    done : int
+    largest : float
+        R, the largest ‖phi‖².
+    ending : float
+        E/t, the mean of ‖phi‖²(1 − δ).
+    n_features : int
+
+    Examples
+    --------
+    >>> from lincat.learners.schedules import auto_step
+    >>> [round(auto_step(t, largest=1.0, ending=0.1, n_features=3), 3) for t in (0, 10**4, 10**6)]
+    [0.75, 0.038, 0.001]
+    """
+    following = next_steps(
+        "auto",
+        Seen(largest, ending * done),
+        np.array([largest]),
+        np.array([1.0 - ending / largest]),
+        batch_size=1,
+        done=done,
+        before=0,
+        n_features=n_features,
+        curvature=1.0,
+        slowness=1.0,
+    )
+    return float(following.step[0])

@@ -15,7 +15,9 @@ from lincat.processes.finite import Sampling
 from lincat.processes.problem import Problem
 from lincat.runs.sweep import sweep
 from lincat.solvers.exact import solve_categorical
-from lincat.theory.constants import ErrorConstants, error_constants
+from lincat.theory import bounds
+from lincat.theory.constants import error_constants
+from lincat.theory.setting import Setting
 
 
 def beyond_units(settings: Settings) -> list[Unit]:
@@ -129,7 +131,7 @@ class _Bound:
         Theta = solve_categorical(process, Phi, grid, gamma)
         constants = error_constants(process, Phi, grid, gamma, Theta)
         step = 0.999 * (1.0 - math.sqrt(gamma)) / 76.0  # the theorem wants less than this / 0.999
-        bound = l2_bound(constants, gamma, grid.intervals, step, T)
+        bound = bounds.l2_error(Setting.of(constants), step=step, transitions=T).total
         learner = LinearCTD(grid=grid, gamma=gamma, step_size=step, horizon=T)
         seeds = _seeds(settings, settings.bound_seeds)
         for row in sweep(learner, problem, seed=seeds, updates=T, checkpoints=[T], threads=1):
@@ -140,19 +142,6 @@ class _Bound:
                 "wasserstein": row["wasserstein"],
                 "bound": bound,
             }
-
-
-def l2_bound(constants: ErrorConstants, gamma: float, K: int, alpha: float, T: int) -> float:
-    """Return the right side of Thm l2_error_linear_ctd with constant 1, started from Theta = 0."""
-    scale = math.sqrt(K) * (1.0 - gamma)
-    V1, V2 = constants.norm_theta_Sigma / scale, constants.norm_theta / scale
-    gap, least = 1.0 - gamma, constants.lambda_min
-    slow = gap * least
-    first = (V1 + 1.0) / (math.sqrt(T * least) * gap) * (1.0 + math.sqrt(alpha / slow))
-    second = (V1 + 1.0) / (T * math.sqrt(alpha) * gap * math.sqrt(gap) * least)
-    decay = math.exp(T / 2 * math.log1p(-0.5 * alpha * (1.0 - math.sqrt(gamma)) * least))
-    third = decay / (T * math.sqrt(alpha) * gap * math.sqrt(least))
-    return first + second + third * (1.0 / math.sqrt(alpha) + 1.0 / math.sqrt(slow)) * V2
 
 
 @dataclass(frozen=True)

@@ -169,26 +169,30 @@ def trust_sentence(
         said = "Not checked." if verdict is None else verdict.sentence
         checked = f"{said} --validate N has the figures checked against N returns."
     elif verdict is not None and trusted:
-        checked = f"{verdict.sentence.removesuffix('.')}: {_verdict(validation, width)}."
+        found, fits = _found(validation, width)
+        checked = f"{verdict.sentence.removesuffix('.')}{':' if fits else ', but'} {found}."
     else:
-        checked = f"Checked against {validation.description}: {_verdict(validation, width)}."
+        checked = f"Checked against {validation.description}: {_found(validation, width)[0]}."
     if confidence is None:
         return checked
     level = show_level(confidence)
     return f"{checked} ± and bands are sampling error at {level}, not that of features or grid."
 
 
-def _verdict(validation: Validation, width: float) -> str:
+def _found(validation: Validation, width: float) -> tuple[str, bool]:
+    """What came of the check, in one figure, and whether that is as it should be."""
     total = validation.groups[0]
     if validation.method == "exact" or not validation.levels:
         w1 = total.w1 if total.w1_states is None else total.w1_states
-        return f"the distributions are off by {show_share(w1 / width)} of the grid's width (W1)"
+        share = show_share(w1 / width)
+        return f"the distributions are off by {share} of the grid's width (W1)", True
     coverage = zip(validation.levels, total.coverage, total.coverage_se, strict=True)
     level, held, se = min(coverage, key=lambda one: abs(one[0] - 0.8))
-    verdict = f"{show_level(level)} intervals held {show_share(held)} of them"
-    if abs(held - level) > max(0.0501, 2.0 * (se or 0.0)):
-        verdict += f", so these are too {'narrow' if held < level else 'wide'}"
-    return verdict
+    found = f"{show_level(level)} intervals held {show_share(held)} of them"
+    fits = abs(held - level) <= max(0.0501, 2.0 * (se or 0.0))
+    if not fits:
+        found += f": the distributions are somewhat too {'narrow' if held < level else 'wide'}"
+    return found, fits
 
 
 def comparison_sentence(

@@ -57,9 +57,11 @@ def begin_model(
             return plan.model(sort), plan.n_step, said
         known = f"{_expected(plan.features):,}"
         said = [f"Learner: Linear-CTD, step by step, as sums of {known} features are too many."]
-        features = plan.features if plan.potential is None else _features(sample, config, opened)[0]
+        features = (
+            plan.features if plan.potential is None else features_for(sample, config, opened)[0]
+        )
     else:
-        features, said = _features(sample, config, opened)
+        features, said = features_for(sample, config, opened)
     steps = config.n_step or 1
     stepwise, begins = _stepwise(features, sample[:_WARM_UP], config, opened, steps)
     return Model(features, stepwise), steps, [*said, features.describe(), *begins]
@@ -91,7 +93,7 @@ def _sums_beside(features: Features, intervals: int) -> bool:
 def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
     by_rule = config.features == "auto" and opened.problem is None and opened.features is None
     if not by_rule:
-        features, said = _features(sample, config, opened)
+        features, said = features_for(sample, config, opened)
         reason = " ".join([*said, features.describe()])
         plan = Plan(features, None, None, config.n_step or 1, 0.0, reason)
     else:
@@ -101,9 +103,10 @@ def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
     return plan
 
 
-def _features(
+def features_for(
     sample: Steps, config: EvaluationConfig, opened: Opened
 ) -> tuple[Features, list[str]]:
+    """Return the features that config asks for, fitted on a sample, and why they were chosen."""
     space, problem = opened.source.space, opened.problem
     if opened.features is not None:
         return opened.features.clone().fit(sample.observation), []

@@ -9,12 +9,13 @@ from typing import Any, Literal
 from lincat._arguments import fail, for_python
 from lincat._files import TemporaryFolder
 from lincat._text import shown
-from lincat.environments.policies import Policy
+from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
+from lincat.features.transformer import FromTransformer
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
-from lincat.runs.given import Given, mark_of
+from lincat.runs.given import Given, Transformer, mark_of
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.resuming import continued
 from lincat.runs.run import Run
@@ -38,12 +39,12 @@ def evaluate(
     on_bad_rows: Literal["stop", "skip"] = "stop",
     missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
     episode_end: Literal["terminated", "truncated"] = "terminated",
-    policy: str | Callable[..., Any] | Policy = "random",
+    policy: str | Callable[..., Any] | Policy | Predictor = "random",
     n_envs: int = 1,
     env_options: Mapping[str, Any] | None = None,
     trust_pickle: bool = False,
     sampling: Literal["markov", "generative"] = "markov",
-    features: str | Features = "auto",
+    features: str | Features | Transformer = "auto",
     feature_options: Mapping[str, Any] | None = None,
     warm_up: int | None = None,
     learner: LearnerName = "auto",
@@ -96,9 +97,10 @@ def evaluate(
         What to do with cells of observations that are missing.
     episode_end : "terminated" or "truncated"
         What the last row of an episode means, where no column says so.
-    policy : str or function
-        What acts in an environment: ``f(observation)`` or ``f(observation, rng)``, or a word that
-        ``--policy`` takes.
+    policy : str, function or model
+        What acts in an environment: ``f(observation)`` or ``f(observation, rng)``; a trained model
+        with ``predict(observation, deterministic=True)``, as Stable-Baselines3 has them; or a word
+        that ``--policy`` takes.
     n_envs : int
         Copies of the environment that are stepped together.
     env_options : mapping, optional
@@ -107,8 +109,10 @@ def evaluate(
         Whether files that can run code when they are read (Stable-Baselines3) may be read.
     sampling : "markov" or "generative"
         How to draw from a finite process.
-    features : str or Features
-        A word that ``--features`` takes, or features such as ``lincat.Fourier(order=5)``.
+    features : str, Features or transformer
+        A word that ``--features`` takes, features such as ``lincat.Fourier(order=5)``, or a
+        scikit-learn transformer, which gets the columns of a log by name. Fitted ones are used as
+        they are; others are fitted on the first rows, and have to be deterministic.
     feature_options : mapping, optional
         Keyword arguments of features that were named.
     warm_up : int, optional
@@ -163,7 +167,8 @@ def resume(
     run: Run | str | Path,
     *,
     source: object = None,
-    policy: Callable[..., Any] | Policy | None = None,
+    policy: Callable[..., Any] | Policy | Predictor | None = None,
+    features: Features | Transformer | None = None,
     steps: int | None = None,
     append: bool = False,
     on_bad_rows: Literal["stop", "skip"] | None = None,
@@ -177,7 +182,7 @@ def resume(
     source : object, optional
         What the run was given, if that was a Python object: a configuration cannot hold it. Frames
         must have the rows that they had; with ``append`` others follow.
-    policy : function, optional
+    policy, features : function or object, optional
         Likewise.
     steps : int, optional
         Learn from so many transitions in all.
@@ -194,12 +199,12 @@ def resume(
     2000
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
-    given = Given(source, policy)
+    given = Given(source, policy, None if features is None else _ours(features))
     going_on = continued(folder, given, steps=steps, append=append, on_bad_rows=on_bad_rows)
     for _ in going_on.run():
         pass
     kept = run.temporary if isinstance(run, Run) else None
-    return Run(folder, trust_code=True, temporary=kept)
+    return Run(folder, trust_code=True, transformer=given.transformer, temporary=kept)
 
 
 def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, force: bool) -> Run:
@@ -212,7 +217,7 @@ def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, forc
     with folder.kept_if_learned():
         for _ in EvaluationRun(folder, opened).run():
             pass
-    return Run(folder, trust_code=True, temporary=temporary)
+    return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)
 
 
 def _words(source: object) -> list[str] | None:
@@ -227,9 +232,7 @@ def _words(source: object) -> list[str] | None:
 def _ours(features: Any) -> Features:
     if isinstance(features, Features):
         return features
-    raise fail(
-        "features",
-        "a word, or features of lincat's such as lincat.Fourier()",
-        shown(features),
-        "a transformer is named, so that the run can be read back: features='module:name'",
-    )
+    if callable(getattr(features, "transform", None)):
+        return FromTransformer(features)
+    expected = "a word, features such as lincat.Fourier(), or an object with a method transform"
+    raise fail("features", expected, shown(features))

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from lincat._arguments import fail
-from lincat.environments.policies import Policy
+from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
+from lincat.features.transformer import FromTransformer
 from lincat.tables.places import frame_name, is_frame
+
+
+class Transformer(Protocol):
+    """What makes features, as scikit-learn's transformers do."""
+
+    def transform(self, X: Any, /) -> Any:
+        """Return features of n observations, shape (n, d)."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +32,18 @@ class Given:
     ----------
     source : object
         A frame, an environment or a function that makes one, transitions, a finite process.
-    policy : function or Policy
+    policy : function, Policy or trained model
     features : Features
     """
 
     source: Any = None
-    policy: Callable[..., Any] | Policy | None = None
+    policy: Callable[..., Any] | Policy | Predictor | None = None
     features: Features | None = None
+
+    @property
+    def transformer(self) -> object:
+        """The object that makes the features, if it is none of ours: a file only has its name."""
+        return self.features.transformer if isinstance(self.features, FromTransformer) else None
 
 
 def mark_of(thing: Any) -> str:
@@ -50,6 +63,19 @@ def mark_of(thing: Any) -> str:
 def is_mark(text: str) -> bool:
     """Return whether a word of a configuration stands for an object."""
     return text.startswith("<") and text.endswith(">")
+
+
+def names_transformer(text: str) -> bool:
+    """Return whether a word stands for a transformer of features that is none of ours.
+
+    Examples
+    --------
+    >>> import lincat
+    >>> from lincat.runs.given import mark_of, names_transformer
+    >>> names_transformer("<sklearn.StandardScaler>"), names_transformer(mark_of(lincat.Fourier()))
+    (True, False)
+    """
+    return is_mark(text) and (not text.startswith("<lincat.") or text.endswith(".FromTransformer>"))
 
 
 def check_given(text: str, argument: str) -> None:

@@ -333,7 +333,7 @@ class EvaluationRun:
                 self._held = HoldOut(decide, first=pilot_rows(self.config))
             return None
         # The configuration names the same code, and whoever continues a run trusts that.
-        self.model = Model.read(checkpoint, trust_code=True)
+        self.model = Model.read(checkpoint, trust_code=True, transformer=opened.transformer)
         self.shown = self.folder.shown
         so_far = SoFar.read(checkpoint)
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step

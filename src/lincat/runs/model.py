@@ -79,9 +79,11 @@ class Model:
         return "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines())
 
     @classmethod
-    def read(cls, folder: Path, *, trust_code: bool = False) -> Model:
-        """Read the files that a run writes."""
-        features = load_features(folder / "features.safetensors", trust_code=trust_code)
+    def read(cls, folder: Path, *, trust_code: bool = False, transformer: object = None) -> Model:
+        """Read the files that a run writes; a transformer that was an object is given again."""
+        features = load_features(
+            folder / "features.safetensors", trust_code=trust_code, transformer=transformer
+        )
         potential = None
         if (folder / _POTENTIAL).exists():
             about = load_features(folder / _POTENTIAL_FEATURES)

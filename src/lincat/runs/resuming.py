@@ -15,7 +15,7 @@ from lincat.runs.lock import claim, release
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened, open_source
-from lincat.tables.file_source import find_files
+from lincat.tables.finding import find_files
 from lincat.tables.readers import STDIN
 
 

@@ -56,13 +56,17 @@ class Run:
         folder: RunFolder,
         *,
         trust_code: bool = False,
+        transformer: object = None,
         temporary: TemporaryFolder | None = None,
     ) -> None:
         self.path = folder.path
         self.config: EvaluationConfig = folder.config
-        self.answer, self._model_folder = newest(folder, trust_code=trust_code)
+        self.answer, self._model_folder = newest(
+            folder, trust_code=trust_code, transformer=transformer
+        )
         self._folder = folder
         self._trust_code = trust_code
+        self._transformer = transformer
         self.temporary = temporary
 
     @property
@@ -98,7 +102,9 @@ class Run:
     @cached_property
     def model(self) -> Model:
         """Features and learner: ``model.features``, ``model.learner``."""
-        return Model.read(self._model_folder, trust_code=self._trust_code)
+        return Model.read(
+            self._model_folder, trust_code=self._trust_code, transformer=self._transformer
+        )
 
     @cached_property
     def shown(self) -> ShownStates:
@@ -190,6 +196,9 @@ class Run:
     def _frames(self) -> str | None:
         return frames_of(self.config.source[0]) or None
 
+    def _alike(self, folder: RunFolder) -> Run:
+        return Run(folder, trust_code=self._trust_code, transformer=self._transformer)
+
     def save(self, path: str | Path) -> Run:
         """Copy the run folder to a new one, and return the run there: temporary ones do not last.
 
@@ -204,7 +213,7 @@ class Run:
         """
         place = new_folder(Path(path), "path", force=False)
         shutil.copytree(self.path, place, dirs_exist_ok=True)
-        return Run(RunFolder.open(place), trust_code=self._trust_code)
+        return self._alike(RunFolder.open(place))
 
     def export(self, path: str | Path, *, force: bool = False) -> Run:
         """Write a small copy that answers: averages in single precision, without intervals.
@@ -231,7 +240,7 @@ class Run:
         folder.shown = self.shown
         folder.answer = answer
         folder.finish_writing()
-        return Run(folder, trust_code=self._trust_code)
+        return self._alike(folder)
 
     def answer_on(self, shown: ShownStates) -> Answer:
         """Return the answer for other states, such as those of a run to compare with.
@@ -271,7 +280,7 @@ class Run:
         return place
 
 
-def read_run(path: str | Path, *, trust_code: bool = False) -> Run:
+def read_run(path: str | Path, *, trust_code: bool = False, features: object = None) -> Run:
     """Open the folder of a run; of one that is learning, what its newest checkpoint knows.
 
     Parameters
@@ -279,5 +288,7 @@ def read_run(path: str | Path, *, trust_code: bool = False) -> Run:
     path : str or path
     trust_code : bool
         Allow features of the form "module:name", which are imported and run code.
+    features : object, optional
+        The scikit-learn transformer that the run was given, if it was given one.
     """
-    return Run(RunFolder.open(Path(path)), trust_code=trust_code)
+    return Run(RunFolder.open(Path(path)), trust_code=trust_code, transformer=features)

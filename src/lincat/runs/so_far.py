@@ -39,7 +39,9 @@ class SoFar(msgspec.Struct):
         return msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=cls)
 
 
-def newest(folder: RunFolder, *, trust_code: bool = False) -> tuple[Answer, Path]:
+def newest(
+    folder: RunFolder, *, trust_code: bool = False, transformer: object = None
+) -> tuple[Answer, Path]:
     """Return the answer of a run, and the folder of its model.
 
     Of a run that is learning, or was cut off, they are those of its newest checkpoint.
@@ -55,7 +57,7 @@ def newest(folder: RunFolder, *, trust_code: bool = False) -> tuple[Answer, Path
     if so_far.facts is None:
         remedy = f"lincat resume {folder.path} continues it"
         raise fail(str(folder.path), "a finished run", "one of another version", remedy)
-    model = Model.read(checkpoint, trust_code=trust_code)
+    model = Model.read(checkpoint, trust_code=trust_code, transformer=transformer)
     answer = answer_of(
         folder,
         so_far.facts,

@@ -15,7 +15,7 @@ from lincat.data.in_memory import InMemorySource
 from lincat.data.source import Source
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
-from lincat.environments.policies import Policy
+from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.features.identity import Identity
 from lincat.processes import catalog
@@ -24,13 +24,13 @@ from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
-from lincat.runs.given import Given, check_given
+from lincat.runs.given import Given, check_given, names_transformer
 from lincat.tables.file_source import FileSource
 from lincat.tables.formats import FORMATS
 from lincat.tables.places import is_frame
 
 #: What acts in an environment.
-Acting: TypeAlias = str | Callable[..., Any] | Policy
+Acting: TypeAlias = str | Callable[..., Any] | Policy | Predictor
 
 _DEFAULT_GAMMA = 0.99
 _DEFAULT_STEPS = 200_000  # of what has no end
@@ -72,6 +72,11 @@ class Opened:
     features: Features | None = None
     is_recorded: bool = False
     is_live: bool = False
+
+    @property
+    def transformer(self) -> object:
+        """The object that makes the features, where a file of them only has its name."""
+        return Given(features=self.features).transformer
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,7 @@ def _files(config: EvaluationConfig, frame: Any = None) -> Opened:
         format=config.format,
         on_bad_rows=config.on_bad_rows,
         missing=config.missing,
-        by_name=":" in config.features,
+        by_name=":" in config.features or names_transformer(config.features),
         episode_end=config.episode_end,
     )
     return Opened(

@@ -14,6 +14,7 @@ mean of (phi·Psi_j)² is the squared standard error of phi·Theta, with nu degr
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +23,14 @@ from lincat._arguments import fail
 from lincat._typing import FloatArray
 from lincat.solvers.batch import BatchSolution
 from lincat.statistics.block_statistics import Statistics
+from lincat.statistics.totals import Totals
 
 _SHORT, _LONG = 20_000, 200_000  # transitions
 _TOO_SHORT = 1_000
 # Correlation of the scores of successive blocks that counts, and times its noise, 1/√blocks.
 _CORRELATED, _DEPENDENT = (0.1, 1.5), (0.3, 3.0)
+# Stretches that a state should have been seen in, and the share of the data that may be in others.
+_STRETCHES, _IN_FEWER = 8.0, 0.05
 _DRIFT = 16.0  # the 0.1 % quantile of F with 1 and 15 degrees of freedom
 # Residual of the solutions: it puts standard errors off by less than one per cent, and GMRES takes
 # a sixth of the products that Theta takes.
@@ -38,6 +42,8 @@ CAUTIONS = {
     "a thousand on.",
     "dependent": "Successive stretches of the data resemble each other, and intervals may be too "
     "narrow: record for longer, or give features that tell these stretches apart.",
+    "thin": "Some states were seen in a few stretches of time only, and intervals there may be too "
+    "narrow: record for longer, or give features that states share.",
     "drift": "The data drift: what came first and what came last differ by more than chance. "
     "Intervals hold an average over the record; learn from the latest part alone.",
 }
@@ -132,8 +138,8 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     weights = cosines(statistics.block_weights, most)
     sums = np.zeros((most, *solution.Theta.shape))
     means, products, squares, before = [], 0.0, 0.0, None
-    parts = (statistics.block_totals(i) for i in range(blocks))
-    for i, score in enumerate(solution.scores(parts)):
+    visits: list[FloatArray] = []
+    for i, score in enumerate(solution.scores(_parts(statistics, visits))):
         sums += weights[:, i, None, None] * score
         whitened = solution.whitened(score)
         means.append(whitened.sum(axis=1))
@@ -150,11 +156,43 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     short = count < _SHORT or _exceeds(correlation, _CORRELATED, blocks)
     nu = min(most, 4 if dependent else 8 if short else most)
     cautions = ["short"] * (count < _TOO_SHORT) + ["dependent"] * dependent
+    cautions += ["thin"] * (thin_share(np.array(visits)) > _IN_FEWER)
     slow = ((errors @ weights.T) ** 2).sum(axis=0)
     if slow[0] > _DRIFT * slow[1:].mean():
         cautions.append("drift")
     Psi = solution.back_solve(sums[:nu], tolerance=_TOLERANCE)
     return Ensemble(Psi, correlation, tuple(cautions))
+
+
+def _parts(statistics: Statistics, visits: list[FloatArray]) -> Iterator[Totals]:
+    """The sums of one block after the other; how much of each feature was seen goes to visits."""
+    for i in range(statistics.n_blocks):
+        totals = statistics.block_totals(i)
+        visits.append(np.asarray(totals.Sigma.diagonal()))
+        yield totals
+
+
+def thin_share(visits: FloatArray) -> float:
+    """Return the share of Σ w phi², (blocks, d), in features that were seen in few blocks.
+
+    As in fewer than eight of equal length, by (Σ_b v_b)²/Σ_b v_b²; a third if there are few blocks.
+    The error of a state that was seen in two stretches is told from two numbers, however many
+    rows they have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.solvers.influence import thin_share
+    >>> visits = np.ones((32, 2))
+    >>> visits[4:, 1] = 0.0  # another state, in four blocks of 32
+    >>> round(thin_share(visits), 3)
+    0.111
+    """
+    total = visits.sum(axis=0)
+    seen = total > 0.0
+    stretches = total[seen] ** 2 / (visits[:, seen] ** 2).sum(axis=0)
+    few = stretches < min(_STRETCHES, len(visits) / 3.0)
+    return float(total[seen][few].sum() / total.sum()) if seen.any() else 0.0
 
 
 def _correlation(products: float, squares: float, blocks: int) -> float:

@@ -17,10 +17,11 @@ from lincat.statistics.dense import DenseSums
 from lincat.statistics.groups import Groups
 from lincat.statistics.placement import Placement, placed
 from lincat.statistics.reward_nodes import RewardNodes, check_nodes
-from lincat.statistics.rows import Rows, joined, rows_of
+from lincat.statistics.rows import Rows, rows_of
 from lincat.statistics.sparse import SparseSums
 from lincat.statistics.totals import Totals
 from lincat.statistics.trace import Trace
+from lincat.statistics.waiting import Waiting
 from lincat.statistics.workers import workers
 
 _NODES = 64
@@ -93,8 +94,7 @@ class Statistics:
         self._groups = Groups()
         self._blocks = Blocks(self.max_blocks)
         self._dense = True
-        self._waiting: list[Rows] = []  # fewer rows than a chunk
-        self._n_waiting = 0
+        self._waiting = Waiting()
         self._settled_copy: Statistics | None = None
         self.count = 0
         self.reward_low, self.reward_high = np.inf, -np.inf
@@ -120,17 +120,10 @@ class Statistics:
         self.trace = self.trace.then(transitions.reward_seen, rows.end)
         self.reward_low = min(self.reward_low, float(rows.reward.min()))
         self.reward_high = max(self.reward_high, float(rows.reward.max()))
-        if self._waiting and self._waiting[0].kind != rows.kind:
+        if self._waiting.kind != rows.kind:
             self._flush()
-        size, first = self._chunk(rows), 0
-        if self._waiting:
-            first = min(size - self._n_waiting, len(rows))
-            self._wait(rows[:first])
-        while len(rows) - first >= size:
-            self._add(rows[first : first + size])
-            first += size
-        if first < len(rows):
-            self._wait(rows[first:])
+        for chunk in self._waiting.chunks(rows, self._chunk(rows)):
+            self._add(chunk)
         return self
 
     def merge(self, other: Statistics) -> Statistics:
@@ -176,7 +169,7 @@ class Statistics:
         """Return statistics that can be added to without changing these."""
         other = copy.copy(self)
         other._nodes, other._groups = self._nodes.copy(), self._groups.copy()
-        other._blocks, other._waiting = self._blocks.copy(), list(self._waiting)
+        other._blocks, other._waiting = self._blocks.copy(), self._waiting.copy()
         other._settled_copy = None
         return other
 
@@ -237,7 +230,7 @@ class Statistics:
     @property
     def nbytes(self) -> int:
         """Bytes in memory."""
-        return self._blocks.nbytes + sum(rows.nbytes for rows in self._waiting)
+        return self._blocks.nbytes + self._waiting.nbytes
 
     @staticmethod
     def nbytes_for(
@@ -311,25 +304,9 @@ class Statistics:
             self._settled_copy._flush()
         return self._settled_copy
 
-    def _wait(self, rows: Rows) -> None:
-        """Keep rows until there are enough to be summed; a copy, as they are not ours."""
-        self._n_waiting += len(rows)
-        self._waiting.append(rows)
-        if self._n_waiting == self._chunk(rows):
-            self._flush()
-            return
-        first, size = len(self._waiting) - 1, len(rows)
-        while first and len(self._waiting[first - 1]) <= 2 * size:
-            first -= 1
-            size += len(self._waiting[first])
-        # With the last ones if they are small: nothing is copied more often than log n times.
-        last = self._waiting[first:]
-        self._waiting[first:] = [joined(last) if len(last) > 1 else rows.copy()]
-
     def _flush(self) -> None:
         if self._waiting:
-            rows, self._waiting, self._n_waiting = joined(self._waiting), [], 0
-            self._add(rows)
+            self._add(self._waiting.taken())
 
     def _add(self, rows: Rows) -> None:
         """Add a chunk to its block, or blocks."""

@@ -25,6 +25,7 @@ from lincat.statistics.reward_nodes import RewardNodes
 from lincat.statistics.rows import Rows, joined
 from lincat.statistics.sparse import Entries, SparseSums
 from lincat.statistics.trace import Trace
+from lincat.statistics.waiting import Waiting
 
 _KEY = "lincat statistics"
 _CLASS = Statistics.__name__
@@ -48,7 +49,7 @@ def packed(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any], dict
     arrays = {
         **_common_arrays(statistics),
         **(_dense_arrays if statistics._dense else _sparse_arrays)(statistics._blocks),
-        **_waiting_arrays(statistics._waiting),
+        **_waiting_arrays(statistics._waiting.parts),
     }
     params = {
         "n_features": statistics.n_features,
@@ -98,8 +99,7 @@ def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, An
     sums = read(arrays, len(closed), params["n_features"])
     blocks.items = [Block(*block) for block in zip(sums, *columns, closed, strict=True)]
     statistics._blocks = blocks
-    for rows in _waiting_rows(arrays, params["n_features"]):
-        statistics._wait(rows)
+    statistics._waiting = Waiting(_waiting_rows(arrays, params["n_features"]))
     return statistics
 
 

@@ -18,9 +18,10 @@ from lincat._text import shown
 from lincat._typing import BoolArray, FloatArray
 from lincat.data.mixed import is_missing, mixed_of
 from lincat.tables import cells
-from lincat.tables.columns import Columns, find_columns
+from lincat.tables.columns import Columns, find_columns, listed_shortly
 from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
 from lincat.tables.readers import format_of, input_bytes, reading
+from lincat.tables.times import source_of, with_parts
 
 _ROWS = 32768
 
@@ -99,7 +100,7 @@ def read_asked(
     name, kind, table = place.name, place.format, place.open(stop=True)
     used = find_observed(table.names, wanted, given, name)
     parts = []
-    for chunk in table.chunks(table.names, _ROWS):
+    for chunk in table.chunks(list(dict.fromkeys([*table.names, *used])), _ROWS):
         if chunk.n_rows:
             observations, reasons = _observations(chunk.columns, chunk.n_rows, used, wanted)
             columns = {x: _values(chunk.columns[x]) for x in table.names}
@@ -131,7 +132,8 @@ def asked_of(
     else:
         name = wanted.names[0] if len(wanted.names) == 1 else "observation"
         columns, used = {name: list(values)}, (name,)
-    observations, reasons = _observations(columns, len(values), used, wanted)
+    known = columns if set(used) <= set(columns) else with_parts(columns, used)
+    observations, reasons = _observations(known, len(values), used, wanted)
     return Asked(columns, observations, reasons, typed=True)
 
 
@@ -155,14 +157,18 @@ def find_observed(
     if given is not None:
         for name in given:
             if name not in names:
-                raise fail(f"{where}, observation", f"a column {name!r}", f"only {_list(names)}")
+                raise fail(
+                    f"{where}, observation", f"a column {name!r}", f"only {listed_shortly(names)}"
+                )
         if len(given) not in (1, width):
-            expected = f"a column for each of {_list(wanted.names)}"
-            raise fail("--column observation", expected, _list(given))
+            expected = f"a column for each of {listed_shortly(wanted.names)}"
+            raise fail("--column observation", expected, listed_shortly(given))
         return given
     named = wanted.names
     if wanted.kind == "ids":
         named = tuple(wanted.names[0].split(", "))  # several columns, of which ids are tuples
+    # What the calendar says of a time is read from the column of times.
+    names = [*names, *(x for x in named if source_of(x, names) is not None)]
     vector = wanted.names[0].removesuffix("[0]")
     for found in (named, (vector,)):
         if set(found) <= set(names) and (found == named or vector != wanted.names[0]):
@@ -178,15 +184,10 @@ def find_observed(
         return usual
     raise fail(
         f"{where}, observation",
-        f"columns {_list(named)}, as the run observed",
-        f"only {_list(names)}",
+        f"columns {listed_shortly(named)}, as the run observed",
+        f"only {listed_shortly(names)}",
         "name those that hold them, in that order: --column observation=NAMES",
     )
-
-
-def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:20]) or "no columns"
-    return shown if len(names) <= 20 else f"{shown}, ... ({len(names)} columns)"
 
 
 def _observations(
@@ -205,7 +206,7 @@ def _observations(
             for label, name in zip(wanted.names, used, strict=True)
         }
         nothing = np.logical_and.reduce([is_missing(column) for column in found.values()])
-        note(used[0], np.asarray(nothing), f"something in {_list(used)}")
+        note(used[0], np.asarray(nothing), f"something in {listed_shortly(used)}")
         return mixed_of(found), reasons
     if wanted.kind == "ids":
         parts = [_values(columns[name]) for name in used]

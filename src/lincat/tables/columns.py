@@ -10,6 +10,7 @@ import msgspec
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import listed
+from lincat.tables.times import calendar_columns
 
 # The first name that a table has is taken. For observations, the names also serve as prefixes:
 # obs stands for a column obs and for columns obs_0, obs_1, ... alike.
@@ -30,7 +31,8 @@ _NAMES = {
     "step": ("step", "step_id", "t", "timestep", "time_step", "step_index"),
 }
 # Not what is observed before it is chosen, and what pandas writes for its index.
-_NEVER_OBSERVED = ("action", "actions", "a", "", "Unnamed: 0", "__index_level_0__")
+ACTIONS = ("action", "actions", "a")
+_NEVER_OBSERVED = (*ACTIONS, "", "Unnamed: 0", "__index_level_0__")
 
 
 class Columns(
@@ -51,7 +53,11 @@ class Columns(
         By default reward or r.
     terminated, truncated, discount, weight, episode, step : str, optional
         By default columns of these names, if there are any (for terminated also done or terminal,
-        for episode also episode_id, for step also t, and so on).
+        for episode also episode_id, for step also t, and so on). A step may be a time: rows are
+        then in its order, and where it skips some the record breaks off.
+    calendar : str or tuple of str, optional
+        Columns of times of which hour, weekday and season are observed too, as points on circles;
+        ``"when.hour"`` is the hour alone.
     kind : "points" or "ids", optional
         Whether observations are points in space or names of states. By default a single column of
         integers or texts holds ids, and everything else points.
@@ -75,6 +81,7 @@ class Columns(
     weight: str | None = None
     episode: str | None = None
     step: str | None = None
+    calendar: str | tuple[str, ...] | None = None
     kind: Literal["points", "ids"] | None = None
 
 
@@ -118,17 +125,21 @@ def find_columns(
         observation, endings = _find_observation(columns, names, where)
     except InvalidInputError:
         others = _others(names, single, columns)
-        if columns.observation is not None or observations_only or not others:
+        none = not others and columns.calendar is None
+        if columns.observation is not None or observations_only or none:
             raise
         observation, endings, by_default = others, None, True
     if observations_only:
-        return Found(observation, None, None)
+        return Found((*observation, *_calendar(columns, names, where, "")), None, None)
     if by_default and columns.next_observation is None:
         following = _named_next(names, observation, where)
     else:
         following = _find_next(columns, names, where, observation, endings)
+    calendar = _calendar(columns, names, where, "")
+    observation = (*observation, *calendar)
     if following is not None:
         single["step"] = None  # nothing to be joined: the order does not matter
+        following = (*following, *(_calendar(columns, names, where, "next_") if calendar else ()))
     if single["reward"] is None:
         raise _missing("reward", _NAMES["reward"], names, where)
     return Found(observation, following, **single, by_default=by_default)
@@ -138,11 +149,27 @@ def _others(
     names: Sequence[str], single: dict[str, str | None], columns: Columns
 ) -> tuple[str, ...]:
     """Columns that are nothing else, nor the next observation of another."""
-    following = columns.next_observation or ()
-    taken = {*single.values(), *((following,) if isinstance(following, str) else following)}
+    times = [x if x in names else x.rpartition(".")[0] for x in _several(columns.calendar)]
+    taken = {*single.values(), *_several(columns.next_observation), *times}
+    taken |= {f"next_{name}" for name in times}
     rest = [name for name in names if name not in taken and name not in _NEVER_OBSERVED]
     after = {form.format(name) for name in rest for form in _NEXT_FORMS}
     return tuple(name for name in rest if name not in after)
+
+
+def _calendar(columns: Columns, names: Sequence[str], where: str, before: str) -> tuple[str, ...]:
+    """What is read from the columns of times, or from those of the next observation."""
+    found: list[str] = []
+    for asked in _several(columns.calendar):
+        parts = calendar_columns(before + asked, names)
+        if parts is None:
+            raise _absent(before + asked, "calendar", names, where)
+        found += parts
+    return tuple(found)
+
+
+def _several(given: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given or ())
 
 
 def _named_next(
@@ -158,7 +185,9 @@ def _named_next(
     for name, after in zip(observation, found, strict=True):
         if after is None:
             expected = f"a column next_{name}, as others have one"
-            raise fail(f"{where}, next_observation", expected, f"only {_list(names)}", _BY_NAME)
+            raise fail(
+                f"{where}, next_observation", expected, f"only {listed_shortly(names)}", _BY_NAME
+            )
     return tuple(name for name in found if name is not None)
 
 
@@ -216,8 +245,8 @@ def _find_next(
     elif len(found) != len(observation) or (endings and found_endings):
         raise fail(
             f"{where}, next_observation",
-            f"one column for each of {_list(observation)}",
-            _list(found),
+            f"one column for each of {listed_shortly(observation)}",
+            listed_shortly(found),
             _BY_NAME,
         )
     return found
@@ -263,13 +292,14 @@ def _without_next(names: Sequence[str]) -> list[str]:
     return [name for name in names if not name.startswith(_NEXT_OBSERVATION)]
 
 
-def _list(names: Sequence[str]) -> str:
+def listed_shortly(names: Sequence[str]) -> str:
+    """Return names for a message, the first twenty of many."""
     shown = ", ".join(names[:20]) or "no columns"
     return shown if len(names) <= 20 else f"{shown}, ... ({len(names)} columns)"
 
 
 def _absent(name: str, role: str, names: Sequence[str], where: str) -> InvalidInputError:
-    return fail(f"{where}, {role}", f"a column {name!r}", f"only {_list(names)}")
+    return fail(f"{where}, {role}", f"a column {name!r}", f"only {listed_shortly(names)}")
 
 
 def _missing(
@@ -278,6 +308,6 @@ def _missing(
     return fail(
         f"{where}, {role}",
         f"a column named {listed(common, 'or')}",
-        f"only {_list(names)}",
+        f"only {listed_shortly(names)}",
         f"name it: --column {role}=NAME",
     )

@@ -16,6 +16,7 @@ from lincat._typing import BoolArray
 from lincat.data.mixed import differing, is_mixed
 from lincat.data.steps import Steps
 from lincat.tables.rows import Rows
+from lincat.tables.times import counts_on
 
 _REMEMBERED = 4096  # episodes that are known again when they come back, in bounded memory
 
@@ -82,11 +83,12 @@ class EpisodeRows:
 
     A row that is the last of its record, but not of its episode, has no next observation: it serves
     as the next observation of the row before, and its reward is not used. The last row of an
-    episode without a terminated column is such a row if ``ends`` is "truncated".
+    episode without a terminated column is such a row if ``ends`` is "truncated". ``every`` is that
+    of the layout: times may skip some steps, at which the record breaks off.
     """
 
-    def __init__(self, ends: str, *, stop: bool) -> None:
-        self._ends, self._stop = ends, stop
+    def __init__(self, ends: str, *, stop: bool, every: int | None = None) -> None:
+        self._ends, self._stop, self._every = ends, stop, every
         self._last: Rows | None = None  # the one row whose successor is not known yet
         self._held: Steps | None = None
         self._leads_on = False  # whether the last step held leads to the row in _last
@@ -143,7 +145,10 @@ class EpisodeRows:
 
     def _new_episodes(self, rows: Rows, gap: BoolArray, border: bool) -> BoolArray:
         """Whether the second row of each pair begins an episode; marks gaps of the step count."""
-        follows = None if rows.step is None else rows.step[1:] == rows.step[:-1] + 1
+        follows = None
+        if rows.step is not None:
+            ahead = np.diff(rows.step)
+            follows = ahead == 1 if self._every is None else counts_on(ahead, self._every)
         if rows.episode is None:
             differs = np.zeros(len(gap), dtype=bool) if follows is None else ~follows
             differs[0] |= border and follows is None
@@ -171,13 +176,15 @@ class EpisodeRows:
             return
         missing = wrong & (rows.step[1:] > rows.step[:-1])
         bad = wrong & ~(missing & gap)
-        if not self._stop:  # rows are missing: as if they had been left out
+        if not self._stop or self._every is not None:  # as if they had been left out
             gap |= missing
             bad &= ~missing
         if bad.any():
             i = int(np.argmax(bad))
-            expected = f"step {rows.step[i] + 1} of episode {rows.episode[i]}"
-            raise _disorder(rows, i + 1, expected, f"step {rows.step[i + 1]}")
+            expected, got = f"step {rows.step[i] + 1}", f"step {rows.step[i + 1]}"
+            if self._every is not None:
+                expected, got = f"a step after that of row {rows.numbers[i]}", "an earlier one"
+            raise _disorder(rows, i + 1, f"{expected} of episode {rows.episode[i]}", got)
 
     def _check_ends(self, rows: Rows, ends: BoolArray, breaks: BoolArray) -> None:
         wrong = ends & ~breaks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,17 +17,11 @@ from lincat.data.steps import ObservationSpace, Steps
 from lincat.tables import cells
 from lincat.tables.columns import Columns, find_columns
 from lincat.tables.episodes import EpisodeRows, TransitionRows
-from lincat.tables.formats import FORMATS
+from lincat.tables.finding import find_files
+from lincat.tables.layout import Layout, check_types, find_layout, taken_as
 from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
-from lincat.tables.readers import STDIN, Chunk, Table, format_of, reading
-from lincat.tables.rows import (
-    Layout,
-    MissingPolicy,
-    Rows,
-    check_types,
-    checked_rows,
-    find_layout,
-)
+from lincat.tables.readers import Chunk, Table, format_of
+from lincat.tables.rows import MissingPolicy, Rows, checked_rows
 
 # Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
 # may have large observations.
@@ -115,6 +108,7 @@ class FileSource:
         self._n_missing: Counter[str] = Counter()
         self._row_counts: dict[str, int | None] = {}
         self._input: Iterator[Chunk] | None = None
+        self._names: tuple[str, ...] = ()  # all columns of the first table
         self._layout = self._find_layout(check_integer(batch_rows, "batch_rows", low=1))
         # next_observation doubles the room that a row takes
         row_bytes = (
@@ -160,11 +154,7 @@ class FileSource:
     @property
     def notes(self) -> list[str]:
         """What was decided about the columns, and what is missing so far."""
-        said = []
-        found = self._layout.columns
-        if found.by_default:
-            names = ", ".join(found.observation)
-            said.append(f"Observations: {names}, the columns that are nothing else (--column).")
+        said = [taken_as(self._layout, self._names)]
         if self._n_missing:
             counts = (f"{name} in {n:,} rows" for name, n in self._n_missing.items())
             said.append(f"Missing: {', '.join(counts)}, which were kept (--missing).")
@@ -206,7 +196,8 @@ class FileSource:
         """Yield steps in the order of the rows; before an error all that come before it."""
         form: Any = TransitionRows()
         if self._layout.columns.next_observation is None:
-            form = EpisodeRows(self._episode_end, stop=self._stop)
+            every = self._layout.every
+            form = EpisodeRows(self._episode_end, stop=self._stop, every=every)
         gap = False
         for place in self._places:
             last = read = None
@@ -301,6 +292,7 @@ class FileSource:
         for place in self._places:
             table = place.open(stop=self._stop)
             found = find_columns(self._columns, table.names, place.name)
+            self._names = tuple(table.names)
             rows = _FIRST_TYPED_ROWS if table.typed else _FIRST_ROWS
             rows = batch_rows if place.once else rows
             chunks = table.chunks(found.needed, rows)
@@ -359,51 +351,3 @@ def _find_places(source: Any, format: str | None) -> Sequence[Place]:
         return [FramePlace.of(source)]
     files = find_files(source, format)
     return [FilePlace(file, format_of(files[0], format)) for file in files]
-
-
-def find_files(paths: str | Path | Sequence[str | Path], format: str | None) -> list[str]:
-    """Return the files that the given paths stand for: all of one format, in order, each once.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from lincat.tables.file_source import find_files
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> for name in ("b.csv", "a.csv", "_SUCCESS"):
-    ...     _ = (folder / name).write_text("")
-    >>> [pathlib.Path(file).name for file in find_files(folder, None)]
-    ['a.csv', 'b.csv']
-    """
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not given:
-        raise fail("paths", "at least one file", "none")
-    files: list[str] = []
-    for path in map(str, given):
-        if path == STDIN and len(given) > 1:
-            raise fail("paths", "standard input alone, or files", f"{len(given)} paths")
-        if path != STDIN and Path(path).is_dir():
-            files += _in_folder(path, format)
-        elif any(sign in path for sign in "*?[") and not Path(path).exists():
-            files += sorted(glob.glob(path, recursive=True)) or [path]  # a pattern in quotes
-        else:
-            files.append(path)
-    kinds = {format_of(file, format): file for file in files}
-    if len(kinds) > 1:
-        raise fail("paths", "files of one format", ", ".join(kinds.values()))
-    return list(dict.fromkeys(files))
-
-
-def _in_folder(folder: str, format: str | None) -> list[str]:
-    endings = FORMATS.get(format or "", tuple(x for known in FORMATS.values() for x in known))
-    with reading(folder, "folder"):
-        files = sorted(
-            str(path)
-            for path in Path(folder).rglob("*")
-            if path.is_file()
-            # marks that other programs leave
-            and not any(x.startswith((".", "_")) for x in path.relative_to(folder).parts)
-            and path.name.lower().endswith(endings)
-        )
-    if not files:
-        raise fail(folder, "a folder with data files", f"no file {', '.join(endings)} in it")
-    return files

@@ -14,6 +14,7 @@ import pyarrow as pa
 from lincat._arguments import fail, reason
 from lincat.tables.counting import count_rows
 from lincat.tables.readers import STDIN, Chunk, Table, arrow_chunk, name_of, open_table
+from lincat.tables.times import WithTimes
 
 
 class Place(Protocol):
@@ -70,7 +71,7 @@ class FilePlace:
         parts = (part.partition("=") for part in PurePath(self.path).parts[:-1])
         keys = {key: unquote(value) for key, sign, value in parts if key and sign}
         keys = {key: value for key, value in keys.items() if key not in table.names}
-        return _Partition(table, keys) if keys else table
+        return WithTimes(_Partition(table, keys) if keys else table)
 
     def count(self) -> int | None:
         """Return the number of rows; of text the number of lines."""
@@ -110,7 +111,7 @@ class FramePlace:
 
     def open(self, *, stop: bool) -> Table:
         """Return a reader of it."""
-        return _FrameTable(self.table)
+        return WithTimes(_FrameTable(self.table))
 
     def count(self) -> int:
         """Return the number of rows."""

@@ -10,8 +10,9 @@ import numpy as np
 from lincat._arguments import fail
 from lincat.tables.asked import json_values
 from lincat.tables.columns import Columns, Found, find_columns
+from lincat.tables.layout import check_types, find_layout
 from lincat.tables.readers import STDIN, Chunk, format_of, name_of, open_table
-from lincat.tables.rows import check_types, checked_observations, find_layout
+from lincat.tables.rows import checked_observations
 
 
 def read_observations(

@@ -12,54 +12,15 @@ from lincat._arguments import InvalidInputError, fail
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.mixed import mixed_of
 from lincat.tables import cells
-from lincat.tables.columns import Columns, Found
+from lincat.tables.layout import Layout
 from lincat.tables.readers import Chunk
 from lincat.tables.text import bad_row
+from lincat.tables.times import times_of
 
-LayoutKind = Literal["points", "vectors", "integers", "texts", "tuples", "mixed"]
 #: What is done about cells of observations that are missing: they are kept, for features that give
 #: numbers their mean and an indicator, and texts a value of their own; or the row is left out; or
 #: it is as bad as any other.
 MissingPolicy = Literal["indicator", "skip", "stop"]
-
-_NUMERIC = ("float32", "number", "integer", "flag")
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The columns of a source, and what its observations are.
-
-    Attributes
-    ----------
-    columns : Found
-    kind : LayoutKind
-        Points, vectors (points in a single column of lists); ids: integers, texts or tuples; or
-        mixed: texts and numbers, some of which may be missing.
-    names : tuple of str
-        One for each number of an observation, or for an id; or the columns of mixed rows.
-    dtype : type
-        Of points: float32 if all of their columns are.
-    texts : frozenset of str
-        Which columns of mixed rows hold texts.
-    """
-
-    columns: Found
-    kind: LayoutKind
-    names: tuple[str, ...]
-    dtype: Any = np.float64
-    texts: frozenset[str] = frozenset()
-
-    @property
-    def are_points(self) -> bool:
-        """Whether observations are points in space, not ids."""
-        return self.kind in ("points", "vectors")
-
-    def holds_text(self, name: str) -> bool:
-        """Whether a column of mixed rows holds texts; the next one as the observation does."""
-        following = self.columns.next_observation
-        if following is not None and name in following and name not in self.texts:
-            name = self.columns.observation[following.index(name)]
-        return name in self.texts
 
 
 @dataclass(frozen=True)
@@ -87,114 +48,6 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-
-def find_layout(
-    found: Found, columns: Columns, chunk: Chunk, path: str, *, typed: bool, mixed: bool = False
-) -> Layout:
-    """Decide what the observations are from the first rows of a source.
-
-    With ``mixed`` numbers come so too: some are missing, or their names matter.
-    """
-    kinds = [cells.kind_of(chunk.columns[name], typed=typed) for name in found.observation]
-    if found.by_default and len(kinds) > 1:  # no more than can be used: no times, no lists
-        usable = [not kind.startswith(("type", "list")) for kind in kinds]
-        if any(usable):
-            found = _only(found, usable)
-            kinds = [kind for kind, good in zip(kinds, usable, strict=True) if good]
-    names = found.observation
-    for name, kind in zip(names, kinds, strict=True):
-        if kind.startswith("type") or (kind.startswith("list") and len(names) > 1):
-            expected = "numbers, integers or texts, or a single column of lists of numbers"
-            raise fail(f"{path}, column {name}", expected, kind)
-    numeric = all(kind in _NUMERIC for kind in kinds)
-    if kinds[0].startswith("list"):
-        if columns.kind == "ids":
-            raise fail(f"{path}, column {names[0]}", "ids: integers or texts", "lists of numbers")
-        width = _first_length(chunk.columns[names[0]])
-        dtype = np.float32 if kinds[0].endswith("float32") else np.float64
-        numbered = tuple(f"{names[0]}[{j}]" for j in range(width))
-        layout = Layout(found, "vectors", numbered, dtype)
-    elif columns.kind is None and (
-        (mixed and kinds != ["integer"]) or (len(names) > 1 and not numeric)
-    ):
-        texts = frozenset(x for x, kind in zip(names, kinds, strict=True) if kind == "text")
-        layout = Layout(found, "mixed", names, texts=texts)
-    elif columns.kind == "points" or (
-        numeric and columns.kind is None and (len(names) > 1 or kinds[0] != "integer")
-    ):
-        if not numeric:
-            name = next(x for x, kind in zip(names, kinds, strict=True) if kind not in _NUMERIC)
-            raise fail(f"{path}, column {name}", "numbers, to make points of", "texts")
-        dtype = np.float32 if all(kind == "float32" for kind in kinds) else np.float64
-        layout = Layout(found, "points", names, dtype)
-    else:
-        for name, kind in zip(names, kinds, strict=True):
-            if kind not in ("integer", "text"):
-                raise fail(f"{path}, column {name}", "ids: integers or texts", f"{kind}s")
-        single: LayoutKind = "integers" if kinds[0] == "integer" else "texts"
-        layout = Layout(found, single if len(names) == 1 else "tuples", (", ".join(names),))
-    found = layout.columns
-    if found.step is not None and columns.step is None:
-        # A column that only happens to be called t may hold a time, which does not count steps.
-        if cells.kind_of(chunk.columns[found.step], typed=typed) != "integer":
-            layout = replace(layout, columns=replace(found, step=None))
-    return layout
-
-
-def _only(found: Found, usable: list[bool]) -> Found:
-    """The same columns, but for observations that cannot be used."""
-
-    def chosen(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(name for name, good in zip(names, usable, strict=True) if good)
-
-    following = found.next_observation
-    return replace(
-        found,
-        observation=chosen(found.observation),
-        next_observation=None if following is None else chosen(following),
-    )
-
-
-def _first_length(values: Any) -> int:
-    for value in values:
-        length = len(value) if isinstance(value, list) else 0
-        if not isinstance(values, list) and value.is_valid:
-            length = len(value)
-        if length:
-            return length
-    return 1
-
-
-def check_types(layout: Layout, chunk: Chunk, path: str) -> None:
-    """Refuse a file whose columns are of other types than those of the first one, or of no use."""
-    found = layout.columns
-    wanted: tuple[str, ...]
-    if layout.kind == "vectors":
-        wanted = ("list of float32",) if layout.dtype == np.float32 else ("list", "list of float32")
-    elif layout.kind == "points":
-        wanted = ("float32",) if layout.dtype == np.float32 else _NUMERIC
-    else:
-        wanted = {"integers": ("integer",), "texts": ("text",)}.get(
-            layout.kind, ("integer", "text")
-        )
-    for name in (*found.observation, *(found.next_observation or ())):
-        if layout.kind == "mixed":
-            wanted = ("text",) if layout.holds_text(name) else _NUMERIC
-        _check_type(name, chunk, path, wanted)
-    for single in (found.reward, found.discount, found.weight, found.terminated, found.truncated):
-        _check_type(single, chunk, path, _NUMERIC)
-    _check_type(found.step, chunk, path, ("integer", "number", "float32"))
-    _check_type(found.episode, chunk, path, (*_NUMERIC, "text"))
-
-
-def _check_type(name: str | None, chunk: Chunk, path: str, wanted: tuple[str, ...]) -> None:
-    if name is None:
-        return
-    kind = cells.kind_of(chunk.columns[name], typed=True)
-    if kind not in wanted:
-        expected = "numbers" if wanted == _NUMERIC else f"{' or '.join(wanted)}"
-        raise fail(f"{path}, column {name}", expected, kind.removeprefix("type "))
 
 
 class _Cells:
@@ -257,6 +110,14 @@ class _Cells:
         values, bad = cells.integers(self._columns[name])
         self._note(name, bad, expected)
         return values
+
+    def steps(self, name: str | None) -> IntArray | None:
+        """Return numbers of steps, or times in microseconds."""
+        if name is None or not self._layout.timed:
+            return self.integers(name)
+        times = times_of(self._columns[name], clock=False)
+        self._note(name, times.missing | times.bad, "a time")
+        return times.micros
 
     def observations(self, names: tuple[str, ...], out: Any = None) -> Any:
         """Return points, into ``out`` if that is given, or ids."""
@@ -400,7 +261,7 @@ def checked_rows(
             found.weight, "a weight of at least 0", lambda x: (x >= 0.0) & (x < np.inf)
         ),
         episode=made.episodes(found.episode),
-        step=made.integers(found.step),
+        step=made.steps(found.step),
     )
     error = None
     if made.bad and stop:

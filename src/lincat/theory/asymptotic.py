@@ -45,6 +45,84 @@ class AsymptoticError:
     walk: float
 
 
+@dataclass(frozen=True)
+class LimitNoise:
+    """What errors are made of as N grows: √N (θ − θ*) → Σ_o √chance_o g_o moved_o, g_o normal.
+
+    Attributes
+    ----------
+    chance : array of shape (outcomes,)
+    moved : array of shape (outcomes, d, K)
+        Ā⁻¹ times the noise of each outcome; along a walk of what is a martingale difference with
+        the same long-run covariance, e + G(s') − G(s), where G − P G is the mean of e given s.
+    Sigma : array of shape (d, d)
+    """
+
+    chance: FloatArray
+    moved: FloatArray
+    Sigma: FloatArray
+
+    def trace(self) -> float:
+        """Return tr(Sigma Ā⁻¹ S Ā⁻ᵀ)."""
+        weighted = np.einsum("ij,njk->nik", self.Sigma, self.moved)
+        return float(self.chance @ (self.moved * weighted).sum(axis=(1, 2)))
+
+    def draws(self, count: int, seed: int = 0) -> FloatArray:
+        """Return draws of √N (θ − θ*), shape (count, d, K)."""
+        normal = np.random.Generator(np.random.Philox(seed)).normal(size=(count, len(self.chance)))
+        flat = self.moved.reshape(len(self.moved), -1)
+        drawn = (normal * np.sqrt(self.chance)) @ flat
+        return np.asarray(drawn.reshape(count, *self.moved.shape[1:]))
+
+
+def limit_noise(
+    process: MarkovRewardProcess,
+    Phi: FeatureMatrix,
+    grid: Grid,
+    gamma: float,
+    Theta: FloatArray,
+    *,
+    walk: bool,
+) -> LimitNoise:
+    """Return the noise at the fixed point ``Theta`` (d, K), of independent transitions or a walk.
+
+    Its size hardly depends on K: where dK is too large for a matrix, take fewer intervals.
+    """
+    K, mu = grid.intervals, process.stationary
+    Theta = check_array(Theta, "Theta", shape=(Phi.shape[1], K))
+    if Theta.size > _LARGEST:
+        raise fail("grid", f"at most {_LARGEST} unknowns d * K", Theta.size, "take fewer intervals")
+    update = mean_update(process, Phi, grid, check_gamma(gamma))
+    cdf = cdf_from_theta(update.Phi, Theta)
+    discount = process.discounts(gamma)
+    target = bellman_target(cdf[process.next_state], process.reward, discount, grid)
+    chance = mu[process.state] * process.probability
+    noise = update.Phi[process.state][:, :, None] * (cdf[process.state] - target)[:, None, :]
+    moved = update.solve(noise)
+    if walk:
+        means = np.zeros((process.n_states, *Theta.shape))
+        np.add.at(means, process.state, process.probability[:, None, None] * moved)
+        chain = process.transition_matrix().toarray()
+        summed = np.linalg.solve(np.eye(len(mu)) - chain + mu, means.reshape(len(mu), -1))
+        following = summed[process.next_state]
+        # An episode that ends leads to a state drawn from the initial ones: a draw of its own,
+        # whose spread counts too.
+        moved = moved + (following - summed[process.state]).reshape(moved.shape)
+        ends = process.terminated
+        if process.initial is not None and ends.any():
+            starts = np.flatnonzero(process.initial)
+            begun = (summed[starts] - summed[process.state[ends]][:, None]).reshape(
+                ends.sum(), len(starts), *Theta.shape
+            )
+            base = update.solve(noise[ends])
+            moved = np.concatenate(
+                [moved[~ends], (base[:, None] + begun).reshape(-1, *Theta.shape)]
+            )
+            share = np.outer(chance[ends], process.initial[starts]).ravel()
+            chance = np.concatenate([chance[~ends], share])
+    return LimitNoise(chance, moved, update.Sigma)
+
+
 def asymptotic_error(
     process: MarkovRewardProcess, Phi: FeatureMatrix, grid: Grid, gamma: float, Theta: FloatArray
 ) -> AsymptoticError:
@@ -62,32 +140,9 @@ def asymptotic_error(
     >>> round(found.independent, 3), round(found.walk, 3)
     (0.555, 0.555)
     """
-    K, mu = grid.intervals, process.stationary
-    Theta = check_array(Theta, "Theta", shape=(Phi.shape[1], K))
-    if Theta.size > _LARGEST:
-        raise fail("grid", f"at most {_LARGEST} unknowns d * K", Theta.size, "take fewer intervals")
-    update = mean_update(process, Phi, grid, check_gamma(gamma))
-    cdf = cdf_from_theta(update.Phi, Theta)
-    discount = process.discounts(gamma)
-    target = bellman_target(cdf[process.next_state], process.reward, discount, grid)
-    chance = mu[process.state] * process.probability
-    noise = update.Phi[process.state][:, :, None] * (cdf[process.state] - target)[:, None, :]
-    moved = update.solve(noise)  # Ā⁻¹ e of each outcome
-    weighted = np.einsum("ij,njk->nik", update.Sigma, moved)
-    independent = float(chance @ (moved * weighted).sum(axis=(1, 2)))
-    # Σ_l E[e_l | s_0] solves Poisson's equation for the mean noise of each state.
-    means = np.zeros((process.n_states, *Theta.shape))
-    np.add.at(means, process.state, process.probability[:, None, None] * moved)
-    chain = process.transition_matrix().toarray()
-    summed = np.linalg.solve(np.eye(len(mu)) - chain + mu, means.reshape(len(mu), -1))
-    following = summed[process.next_state]
-    if process.initial is not None:
-        following[process.terminated] = process.initial @ summed
-    lagged = float(chance @ (weighted.reshape(len(chance), -1) * following).sum(axis=1))
-    return AsymptoticError(
-        independent=grid.spacing * independent,
-        walk=grid.spacing * (independent + 2.0 * lagged),
-    )
+    place = (process, Phi, grid, gamma, Theta)
+    traces = [grid.spacing * limit_noise(*place, walk=walk).trace() for walk in (False, True)]
+    return AsymptoticError(*traces)
 
 
 def mixing_time(process: MarkovRewardProcess) -> float:

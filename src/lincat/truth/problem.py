@@ -18,7 +18,7 @@ _ROWS_A_WALKER = 500  # records of many walkers must be long enough to say somet
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of a log, by names that lincat finds by itself (docs/data.md)."""
+    """The columns of a log, by names that lincat finds by itself (docs/logs.md)."""
 
     #: One record without an end; records of an episode column; or rows that hold their next state.
     kind: Literal["record", "episodes", "transitions"]

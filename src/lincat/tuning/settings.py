@@ -39,8 +39,9 @@ class Settings:
     """One run of the study."""
 
     #: Draws the processes. Steps were chosen on those of 0, the ridge on those of 1, for how long
-    #: a near start keeps them on 1 and 2, and nothing on those of 3, which docs/learners.md shows.
-    seed: int = 3
+    #: a near start keeps them on 1 and 2, what slow directions of independent rows ask for on 0, 1
+    #: and 3, and nothing on those of 4, which docs/learners.md shows.
+    seed: int = 4
     processes: int = 40
     #: With few runs, the best of nine steps is the best by luck.
     lengths: tuple[Length, ...] = (Length(2_000, 12), Length(20_000, 6), Length(200_000, 3))
