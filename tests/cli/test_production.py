@@ -147,12 +147,6 @@ def test_a_log_with_many_more_ids_than_it_began_with_gets_a_larger_table(here):
     assert "More ids came than the first rows showed: a table of 1,344 rows." in run.answer.notes
     assert run.answer.transitions == 499
     assert run.config.feature_options == {"capacity": 1344}
-    # A stream cannot be begun again: what was learned is kept, and the option that is named works.
-    stream = (HEADER + early + late).encode()
-    ended = lincat_here("evaluate", "-", *OPTIONS, "--warm-up", 200, "--out", "in", stdin=stream)
-    assert_one_line(ended, "--features tabular --feature-option capacity=840")
-    option = ["--features", "tabular", "--feature-option", "capacity=840"]
-    evaluate("-", *option, "--warm-up", 200, "--out", "more", stdin=stream)
 
 
 @pytest.mark.parametrize(

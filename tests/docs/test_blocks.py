@@ -2,9 +2,14 @@
 
 import ast
 import json
+import re
+import shutil
+import subprocess
 import tomllib
 
-from tests.docs.pages import PAGES, blocks, same
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, blocks, same
 
 
 def test_every_other_block_is_what_it_says():
@@ -16,6 +21,20 @@ def test_every_other_block_is_what_it_says():
                 tomllib.loads(body)
             elif info == "json":
                 json.loads(body)
+
+
+def test_systemd_accepts_the_units(tmp_path):
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("no systemd here")
+    units = [body for info, body in blocks(ROOT / "docs" / "production.md") if info == "ini"]
+    names = [re.match(r"# /etc/systemd/system/(\S+)", unit)[1] for unit in units]
+    for name, unit in zip(names, units, strict=True):
+        (tmp_path / name).write_text(unit.replace("/usr/local/bin/lincat", "/bin/true"))
+    places = [f"./{name}" for name in names]
+    done = subprocess.run(
+        ["systemd-analyze", "verify", *places], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_numbers_are_compared_as_such():

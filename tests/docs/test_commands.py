@@ -64,7 +64,7 @@ def test_every_command_runs(page, shown, workshop, monkeypatch):
 
 def _run(command, workshop, monkeypatch):
     """What it prints."""
-    text = re.sub(r"^(?:\S+ ){5}cd \S+ && (.*) \|\| .*", r"\1", command.text)  # of cron
+    text = re.sub(r"^(?:\S+ ){5}cd \S+ && /\S+/(.*) \|\| .*", r"\1", command.text)  # of cron
     line = _LINE.fullmatch(text)
     if line is None or line["words"] is None:
         return workshop.shell(text).decode()

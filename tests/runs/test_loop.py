@@ -474,7 +474,8 @@ def test_features_chosen_are_explained_once(tmp_path, monkeypatch):
     finish(folder)
     notes = folder.answer.notes
     assert len(notes) == len(set(notes))
-    features, learner, held, grid = notes
+    columns, features, learner, held, grid = notes
+    assert columns.startswith("Columns: observed obs_0, obs_1; reward; episode; step")
     assert held.endswith(" of 4,000 rows are held out, to check the figures.")
     assert features.startswith("Distributions about a potential V")
     assert learner == "Learner: the batch solution (CategoricalLSTD), from sums."

@@ -107,8 +107,8 @@ def _summary(rows: Sequence[Row]) -> str:
         f"This is the worst of all cells with {_BARS.rows:,} transitions or more; noise is two "
         f"standard errors. Of all figures counted there, variance and entropic risk among them, "
         f"{strictly} of {total} are within the bars as they stand, and {clearly} miss one by more "
-        f"than noise. Rows rest on {rest}. The cost is that of intervals of "
-        "six kinds for three states, from the first transition to the last figure.\n"
+        f"than noise. Rows rest on {rest}. The cost, in CPU time, is that of intervals "
+        "of six kinds for three states, from the first transition to the last figure.\n"
     )
 
 

@@ -109,7 +109,7 @@ def tails_rows(found: Sequence[Tail]) -> list[dict[str, Any]]:
     ]
 
 
-def plans_section(found: Sequence[Reached]) -> str:
+def plans_section(found: Sequence[Reached], others: Sequence[Reached]) -> str:
     """Return the table of plans that were carried out."""
     rows = [
         {
@@ -125,7 +125,16 @@ def plans_section(found: Sequence[Reached]) -> str:
     ]
     held = sum(row.holds for row in found)
     runs = f"{found[0].runs} runs each: {held} of {len(found)} plans hold."
-    return f"{runs}\n\n{as_markdown(rows)}"
+    reached = sum(row.share >= CONFIDENCE for row in others)
+    most = max(others, key=lambda row: row.transitions / row.least)
+    processes = len({row.process for row in others})
+    beyond = (
+        f"On {processes} random processes that no factor was chosen on, planned from samples, "
+        f"{others[0].runs} runs each, {reached} of {len(others)} reached the target in "
+        f"{CONFIDENCE:.0%} of runs; the number was at most {most.transitions / most.least:.1f} "
+        f"times the least ({most.learner}, {most.process})."
+    )
+    return f"{runs}\n\n{as_markdown(rows)}\n{beyond}"
 
 
 def _shown(mean: Mean) -> str:

@@ -17,6 +17,7 @@ from lincat.core.distribution import ReturnDistribution
 from lincat.core.metrics import wasserstein
 from lincat.core.representation import cdf_from_theta
 from lincat.data.transitions import Transitions
+from lincat.evidence.looseness import random_problem
 from lincat.inference.planning import SamplePlan, plan_model, plan_problem
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.linear_ctd import LinearCTD
@@ -45,6 +46,13 @@ CASES = (
     Case(catalog.frozen_lake(), 0.02),
     Case(catalog.random_process(20, n_features=6, gamma=0.9, seed=3), 0.1),
 )
+
+
+def other_cases(count: int) -> list[Case]:
+    """Return random processes that no factor was chosen on; targets two hundredths of the grid."""
+    problems = [random_problem(4000 + number) for number in range(count)]
+    grids = [problem.grid(1) for problem in problems]
+    return [Case(p, 0.02 * (g.high - g.low)) for p, g in zip(problems, grids, strict=True)]
 
 
 @dataclass(frozen=True)

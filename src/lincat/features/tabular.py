@@ -103,6 +103,16 @@ class Tabular(Features):
         # A cache of rows for integers: _table_[id - _low_] is the row, or -1 if it is to be asked.
         self._low_, self._table_ = 0, _NONE
         self.n_features_ = n_features
+        self._most_ = 0
+
+    def grow_to(self, most: int) -> None:
+        """Let a table without a given capacity have up to so many rows, should ids come.
+
+        It doubles when it is full but for one row, so that whoever learns has an example of a row
+        that was never used.
+        """
+        if self._rows_ is not None and self.capacity is None:
+            self._most_ = most
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
         if self._rows_ is None:
@@ -138,6 +148,8 @@ class Tabular(Features):
                     raise fail("observations", "ids that were seen before", what)
                 if _holds_nan(value):
                     raise fail("observations", "ids that equal themselves", what)
+                if row + 1 >= self.n_features_ < self._most_:
+                    self.n_features_ = min(2 * self.n_features_, self._most_)
                 if row == self.n_features_:
                     expected = f"at most {row} different ids"
                     remedy = (

@@ -8,7 +8,9 @@ the asymptotic error have that of the slow sums behind the intervals (solvers/in
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,14 @@ from lincat._arguments import fail
 from lincat._typing import FloatArray
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.solvers.influence import cosines
+from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.totals import Totals
 from lincat.theory.constants import ErrorBounds, error_bounds
 
-_NEGLIGIBLE = (
-    1e-10  # eigenvalues of Sigma below this share of the largest are directions without data
-)
+# Eigenvalues of Sigma below this share of the largest are directions without data.
+_NEGLIGIBLE = 1e-10
+_STRETCHES = 16  # of time that are left out, one after another
+_MOST = 1000  # states of a table whose memory is looked at: the most frequent ones
 
 
 @dataclass(frozen=True)
@@ -112,17 +116,17 @@ def estimate_constants(model: CategoricalLSTD) -> EstimatedConstants:
         expected = "data in at least 4 blocks of time, for errors of the estimates"
         raise fail("model", expected, f"{statistics.count} transitions in {blocks}", "give more")
     totals = statistics.totals()
-    Sigma = _dense(totals.Sigma) / totals.weight
+    Sigma = totals.Sigma / totals.weight
     Theta, Psi = model.Theta_, model.ensemble_.Psi
-    left_out = np.array([_without(totals, statistics.block_totals(i)) for i in range(blocks)])
-    ends = _extremes(Sigma)
-    spread = np.sqrt((blocks - 1) / blocks * ((left_out - left_out.mean(0)) ** 2).sum(axis=0))
+    left_out = np.array([_extremes(part) for part in _left_out(statistics, totals)])
+    ends, groups = _extremes(Sigma), len(left_out)
+    spread = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean(0)) ** 2).sum(axis=0))
     weighted = Sigma @ Theta
     norm, norm_Sigma = (
         float(np.linalg.norm(Theta)),
         math.sqrt(max(float((Theta * weighted).sum()), 0.0)),
     )
-    squares = grid.spacing * np.einsum("jik,il,jlk->j", Psi, Sigma, Psi, optimize=True)
+    squares = grid.spacing * np.array([(one * (Sigma @ one)).sum() for one in Psi])
     largest = statistics.largest_norm
     return EstimatedConstants(
         gamma=model.gamma,
@@ -141,20 +145,49 @@ def estimate_constants(model: CategoricalLSTD) -> EstimatedConstants:
     )
 
 
-def _dense(matrix: Any) -> FloatArray:
-    return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)
+def _left_out(statistics: Statistics, totals: Totals) -> Iterator[Any]:
+    """Sigma without one stretch of time after another."""
+    edges = np.linspace(0, statistics.n_blocks, min(statistics.n_blocks, _STRETCHES) + 1)
+    for first, last in pairwise(edges.round().astype(int).tolist()):
+        part = statistics.window(first, last)
+        yield (totals.Sigma - part.Sigma) / max(totals.weight - part.weight, 1e-300)
 
 
-def _extremes(Sigma: FloatArray) -> FloatArray:
+def _extremes(Sigma: Any) -> FloatArray:
     """The smallest and the largest eigenvalue in directions that have data."""
-    values = np.linalg.eigvalsh(Sigma)
+    values = np.sort(diagonal(Sigma)) if is_diagonal(Sigma) else np.linalg.eigvalsh(dense(Sigma))
     known = values[values > _NEGLIGIBLE * values[-1]]
     return np.array([known[0], known[-1]])
 
 
-def _without(totals: Totals, block: Totals) -> FloatArray:
-    rest = max(totals.weight - block.weight, 1e-300)
-    return _extremes((_dense(totals.Sigma) - _dense(block.Sigma)) / rest)
+def is_diagonal(Sigma: Any) -> bool:
+    """Whether features are a table: one for each state, and no other."""
+    if scipy.sparse.issparse(Sigma):
+        return int(np.count_nonzero(Sigma.data)) == int(np.count_nonzero(Sigma.diagonal()))
+    return int(np.count_nonzero(Sigma)) == int(np.count_nonzero(np.diagonal(Sigma)))
+
+
+def diagonal(Sigma: Any) -> FloatArray:
+    """Return the diagonal of a matrix, sparse or not."""
+    return np.asarray(Sigma.diagonal(), dtype=np.float64)
+
+
+def dense(matrix: Any) -> FloatArray:
+    """Return a matrix as an array."""
+    return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)
+
+
+def weighted_cross(totals: Totals, weights: FloatArray) -> Any:
+    """Return Σ_g weight_g N_g over the weight of all, (d, d), sparse where the sums are."""
+    cross: Any = totals.cross
+    if not scipy.sparse.issparse(cross):
+        return np.einsum("g,gij->ij", weights, cross) / totals.weight
+    d = totals.n_features
+    shape = (d, len(weights) * d)
+    adds = scipy.sparse.csr_array(
+        (np.repeat(weights, d), (np.tile(np.arange(d), len(weights)), np.arange(shape[1]))), shape
+    )
+    return (adds @ cross) / totals.weight
 
 
 def _along(Psi: FloatArray, direction: FloatArray) -> float:
@@ -180,16 +213,20 @@ def _trace(model: CategoricalLSTD, orders: int) -> Estimate:
 
 def _mixing_time(totals: Totals) -> float:
     """How long features remember, from the eigenvalues of Sigma⁻¹ E[phi phi'ᵀ]."""
-    d = totals.n_features
-    cross: Any = totals.cross
-    if scipy.sparse.issparse(cross):
-        following = sum(cross[g * d : (g + 1) * d].toarray() for g in range(len(totals.reward)))
+    following = weighted_cross(totals, np.ones(len(totals.reward)))
+    Sigma = totals.Sigma / totals.weight
+    if is_diagonal(Sigma):
+        shares = diagonal(Sigma)
+        kept = np.argsort(-shares, kind="stable")[:_MOST]
+        kept = kept[shares[kept] > _NEGLIGIBLE * shares.max()]
+        root = 1.0 / np.sqrt(shares[kept])
+        whitened = root[:, None] * dense(following[kept][:, kept]) * root
     else:
-        following = cross.sum(axis=0)
-    values, vectors = np.linalg.eigh(_dense(totals.Sigma))
-    known = values > _NEGLIGIBLE * values[-1]
-    root = vectors[:, known] / np.sqrt(values[known])
-    sizes = np.sort(np.abs(np.linalg.eigvals(root.T @ following @ root)))[::-1]
+        values, vectors = np.linalg.eigh(dense(Sigma))
+        known = values > _NEGLIGIBLE * values[-1]
+        basis = vectors[:, known] / np.sqrt(values[known])
+        whitened = basis.T @ dense(following) @ basis
+    sizes = np.sort(np.abs(np.linalg.eigvals(whitened)))[::-1]
     # A constant among the features has the eigenvalue 1, which is not about memory.
     second = next((x for x in sizes if x < 1.0 - 1e-6), 0.0)
     return math.log(4.0) / -math.log(second) if second > 0.0 else 0.0

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -28,7 +29,13 @@ from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 from lincat.core.metrics import wasserstein
 from lincat.core.uncertainty import Uncertainty
-from lincat.inference.estimated_constants import estimate_constants
+from lincat.inference.estimated_constants import (
+    dense,
+    diagonal,
+    estimate_constants,
+    is_diagonal,
+    weighted_cross,
+)
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.schedules import auto_step, stable_step
 from lincat.processes.problem import Problem
@@ -41,12 +48,14 @@ from lincat.theory.setting import Bound, Setting
 
 _DRAWS = 2000
 _ROWS = 300  # states over which errors are averaged
+_MOST = 600  # features in which it is looked at how a start is forgotten
 _UNKNOWNS = 3000  # d * K on which the limit of the errors is computed
 _INTERVALS = (32, 64, 128, 256, 512)
 # Mean squares over the least possible: docs/learners.md and docs/theory.md have the measured ones.
 _TAIL, _REDUCED, _BATCH = 3.6, 2.1, 1.5
 _KEPT = 0.25  # share of the target that the start, or the grid, may be
 _LONGEST = 1e12  # sum of steps beyond which a start is never forgotten
+_EPOCHS = 2048.0  # transitions before recentring has begun to pay
 _PER_FEATURE = 10.0  # transitions for each feature before sums can be solved
 
 
@@ -117,6 +126,7 @@ class _Known:
     grid: Grid
     setting: Setting
     n_features: int
+    used: int  # features that have data
     quantile: float  # of √N times the error
     forget: float  # the sum of steps after which a quarter of the target is left of the start
     ending: float  # the mean of ‖phi‖²(1 − δ)
@@ -170,6 +180,7 @@ def plan_problem(
         grid=problem.grid(K),
         setting=setting,
         n_features=d,
+        used=d,
         quantile=quantile,
         forget=_forget(noise.Sigma - following, Phi, star, coarse.spacing, mu, error),
         ending=float(chance @ (norms * (1.0 - delta))),
@@ -195,7 +206,7 @@ def plan_model(model: CategoricalLSTD, *, error: float, confidence: float = 0.95
     error, confidence = _checked(error, confidence)
     found, totals = estimate_constants(model), model.statistics_.totals()
     grid = model.grid_
-    Sigma = _dense(totals.Sigma) / totals.weight
+    Sigma = totals.Sigma / totals.weight
     rows, mu = _states(model, Sigma)
     Psi = model.ensemble_.Psi
     draws = Uncertainty(Psi, confidence, np.zeros(len(rows), bool)).coefficients()
@@ -215,16 +226,17 @@ def plan_model(model: CategoricalLSTD, *, error: float, confidence: float = 0.95
         unit=found.width * (1.0 - model.gamma),
     )
     delta, d = totals.discount(model.gamma), totals.n_features
-    cross = _dense(totals.cross).reshape(len(delta), d, d)
-    moves = Sigma - np.einsum("g,gij->ij", delta, cross) / totals.weight
+    kept = np.sort(np.argsort(-diagonal(Sigma), kind="stable")[:_MOST])
+    moves = dense((Sigma - weighted_cross(totals, delta))[kept][:, kept])
     twice = model.doubled().predict(rows)
     known = _Known(
         grid=grid,
         setting=setting,
         n_features=d,
+        used=int(np.count_nonzero(diagonal(Sigma))),
         quantile=quantile,
-        forget=_forget(moves, rows, model.Theta_, grid.spacing, mu, error),
-        ending=_ending(totals.phi_sum, Sigma, delta, totals.weight),
+        forget=_forget(moves, rows[:, kept], model.Theta_[kept], grid.spacing, mu, error),
+        ending=_ending(totals.phi_sum, float(diagonal(Sigma).sum()), delta),
         approximation=4.0 / 3.0 * float(wasserstein(model.predict(rows), twice, weights=mu)),
         where="of the grid; what features miss, lincat evaluate and its validation show",
         notes=_cautions(model, found.count),
@@ -278,8 +290,8 @@ def _plan(known: _Known, error: float, confidence: float) -> SamplePlan:
 
     constant = 0.5 * step(0)  # what variance reduction takes, and keeps
     tail = max(_TAIL * least, 2.0 * _updates(step, known.forget))
-    reduced = max(_REDUCED * least, 2.0 * known.forget / constant)
-    batch = max(_BATCH * least, _PER_FEATURE * known.n_features)
+    reduced = max(_REDUCED * least, 2.0 * known.forget / constant, _EPOCHS)
+    batch = max(_BATCH * least, _PER_FEATURE * known.used)
     alpha, bound = _theorem(setting, error, confidence)
     N = math.ceil(tail)
     noise = f"{_TAIL:g} x the least: an average of the second half"
@@ -295,7 +307,11 @@ def _plan(known: _Known, error: float, confidence: float) -> SamplePlan:
             "VarianceReducedCTD",
             f"{constant:.3g}",
             math.ceil(reduced),
-            f"{_REDUCED:g} x the least" if _REDUCED * least >= reduced else start,
+            _reason(
+                reduced,
+                {_REDUCED * least: f"{_REDUCED:g} x the least", _EPOCHS: "its first epochs"},
+                start,
+            ),
         ),
         Need(
             "CategoricalLSTD (lincat evaluate)",
@@ -303,7 +319,7 @@ def _plan(known: _Known, error: float, confidence: float) -> SamplePlan:
             math.ceil(batch),
             f"{_BATCH:g} x the least"
             if _BATCH * least >= batch
-            else f"{_PER_FEATURE:g} for each of {known.n_features:,} features",
+            else f"{_PER_FEATURE:g} for each of {known.used:,} features",
         ),
         Need(
             "least possible (asymptotic)",
@@ -340,6 +356,11 @@ def _plan(known: _Known, error: float, confidence: float) -> SamplePlan:
         needs=needs,
         notes=tuple(notes),
     )
+
+
+def _reason(number: float, reasons: dict[float, str], otherwise: str) -> str:
+    """What decided a number: the one that it is."""
+    return reasons.get(number, otherwise)
 
 
 def _updates(step: Callable[[int], float], forget: float) -> float:
@@ -449,28 +470,25 @@ def _forget(
     return high
 
 
-def _dense(matrix: object) -> FloatArray:
-    return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)  # type: ignore[attr-defined]
-
-
-def _states(model: CategoricalLSTD, Sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Features of states seen and their shares: all of a table as Sigma has them, or a sample."""
-    sample = model.sampled_features()
-    rows: FloatArray = sample.toarray() if scipy.sparse.issparse(sample) else np.asarray(sample)
-    shares = np.diagonal(Sigma)
-    if np.count_nonzero(Sigma) == np.count_nonzero(shares):  # one-hot: states are the features
+def _states(model: CategoricalLSTD, Sigma: Any) -> tuple[FloatArray, FloatArray]:
+    """Features of states seen and their shares: of a table the most frequent, or a sample."""
+    if is_diagonal(Sigma):
+        shares = diagonal(Sigma)
         used = np.argsort(-shares, kind="stable")[:_ROWS]
         used = used[shares[used] > 0.0]
-        return np.eye(len(shares))[used], shares[used] / shares[used].sum()
-    rows = rows[:: max(len(rows) // _ROWS, 1)]
+        rows = np.zeros((len(used), len(shares)))
+        rows[np.arange(len(used)), used] = 1.0
+        return rows, shares[used] / shares[used].sum()
+    sample = model.sampled_features()
+    rows = dense(sample[:: max(sample.shape[0] // _ROWS, 1)])
     return rows, np.full(len(rows), 1.0 / len(rows))
 
 
-def _ending(phi_sum: FloatArray, Sigma: FloatArray, delta: FloatArray, weight: float) -> float:
+def _ending(phi_sum: FloatArray, squared: float, delta: FloatArray) -> float:
     """The mean of ‖phi‖²(1 − δ), with a mean discount by how large features are in each group."""
     size = np.abs(phi_sum).sum(axis=1)
     share = size / max(float(size.sum()), 1e-300)
-    return float(np.trace(Sigma) * (1.0 - share @ delta))
+    return float(squared * (1.0 - share @ delta))
 
 
 def _cautions(model: CategoricalLSTD, count: int) -> tuple[str, ...]:

@@ -124,14 +124,15 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
                 self._watch_ = GridWatch(_GROWS * self._grid_.intervals)
         return True
 
-    def start_at(self, grid: Grid, Theta: ArrayLike, *, after: int = 0) -> Self:
+    def start_at(self, grid: Grid, Theta: ArrayLike, *, after: int = 0, seen: int = 0) -> Self:
         """Begin from parameters (d, K) on this grid, rather than from the uniform distribution.
 
         For learners that have learned nothing yet; a fixed ``grid`` must be this one, an automatic
         one begins here and grows where mass leaves it. Such parameters may come from the batch
         solution of the first transitions (:class:`lincat.CategoricalLSTD`), or of other data.
         ``after`` says how many transitions they rest on: automatic steps are then as small as they
-        would be by now, and do not undo them.
+        would be by now, and do not undo them. Where it takes over from another learner, ``seen`` is
+        what ``n_seen_`` counts on from.
 
         Examples
         --------
@@ -154,6 +155,7 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
             raise fail("grid", f"{self.grid}, as the learner has", grid)
         parameters = check_array(Theta, "Theta", shape=(None, grid.intervals))
         self._start = (grid, parameters, check_integer(after, "after", low=0))
+        self.n_seen_ = self._since_ = check_integer(seen, "seen", low=0)
         return self
 
     def _begun_at(self, rows: int) -> FloatArray | float:

@@ -22,14 +22,11 @@ _NOTHING = 1e-9  # of the largest eigenvalue: features that depend on each other
 class FirstRows:
     """The first transitions of a stream with dense features, until there are enough of them.
 
-    Attributes
-    ----------
-    rows : array of shape (n, 2 d + 2)
-        phi, phi', discount and weight of each.
+    Rows, of shape (n, 2 d + 2), have phi, phi', discount and weight of each.
     """
 
     def __init__(self, rows: FloatArray) -> None:
-        self.rows = rows
+        self._parts, self._count = [rows], len(rows)
 
     @classmethod
     def none_yet(cls, d: int) -> FirstRows:
@@ -37,9 +34,15 @@ class FirstRows:
         return cls(np.zeros((0, 2 * d + 2)))
 
     @property
+    def rows(self) -> FloatArray:
+        """Those so far, shape (n, 2 d + 2)."""
+        self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
+
+    @property
     def left(self) -> int:
         """How many are missing."""
-        return max(ROWS - len(self.rows), 0)
+        return max(ROWS - self._count, 0)
 
     def see(self, transitions: Transitions, gamma: float) -> None:
         """Take more transitions."""
@@ -48,7 +51,8 @@ class FirstRows:
         if transitions.weight is not None:
             numbers[:, 1] = transitions.weight
         columns = [transitions.phi, transitions.phi_next, numbers]
-        self.rows = np.concatenate([self.rows, np.concatenate(columns, axis=1)])
+        self._parts.append(np.concatenate(columns, axis=1))
+        self._count += len(transitions)
 
     def slowest(self) -> float:
         """Return the smallest eigenvalue of the mean of w phi phiᵀ, times a mean of 1 − δ.
@@ -72,9 +76,10 @@ class FirstRows:
         True
         False
         """
-        d = (self.rows.shape[1] - 2) // 2
-        phi, ahead = self.rows[:, :d], self.rows[:, d : 2 * d]
-        discount, weight = self.rows[:, -2], self.rows[:, -1]
+        rows = self.rows
+        d = (rows.shape[1] - 2) // 2
+        phi, ahead = rows[:, :d], rows[:, d : 2 * d]
+        discount, weight = rows[:, -2], rows[:, -1]
         if _linked(phi, ahead):
             return 0.0
         size = weight * (phi * phi).sum(axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from lincat.features.lookup import Lookup
 from lincat.features.tabular import Tabular
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
+from lincat.learners.divergence import DivergenceError
 from lincat.learners.registry import LEARNERS
 from lincat.learners.schedules import PolynomialDecay, StepSize
 from lincat.runs.config import EvaluationConfig
@@ -192,3 +194,14 @@ def _grid_for(steps: Steps, gamma: float, intervals: int) -> Grid:
     if not np.isfinite(reach(steps.reward, discount)).all():
         return Grid.for_episodes(steps.reward, discount, intervals=intervals)
     return Grid.for_transitions(steps.reward, discount, intervals=intervals)
+
+
+def rehearse(model: Model, sample: Steps, batch_size: int) -> None:
+    """Have kernels compiled, or read from disk, before the clock starts."""
+    stand_in = model.learner.clone()
+    if isinstance(stand_in, CategoricalLearner):
+        stand_in.warn = False
+    # If it diverges, so will the learner, which then says after how many transitions.
+    with suppress(DivergenceError):
+        rows = model.transitions(sample)
+        stand_in.partial_fit(rows, batch_size=min(batch_size, len(rows)))

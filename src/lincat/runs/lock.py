@@ -6,6 +6,7 @@ a dead process left behind blocks nobody. Where there are no such locks (Windows
 
 from __future__ import annotations
 
+import atexit
 import os
 from pathlib import Path
 from typing import Any
@@ -60,3 +61,10 @@ def release(folder: Path) -> None:
     if file is not None:
         (folder / _NAME).unlink(missing_ok=True)
         file.close()
+
+
+@atexit.register
+def _release_all() -> None:
+    """Runs that were begun and never finished hold theirs until the process ends."""
+    for folder in list(_held):
+        release(folder)

@@ -12,7 +12,7 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -25,21 +25,21 @@ from lincat.data.transitions import Transitions
 from lincat.features.tabular import TableFullError
 from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
-from lincat.learners.divergence import DivergenceError
-from lincat.runs.beginning import begin_model, pilot_rows
+from lincat.runs.beginning import begin_model, pilot_rows, rehearse
 from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.lock import claim, release
 from lincat.runs.model import Model
-from lincat.runs.passes import SETTLED, moved
+from lincat.runs.overflow import begun_larger, let_grow, with_room
+from lincat.runs.passes import SETTLED, moved, said_of_passes
 from lincat.runs.plan import whole_steps
 from lincat.runs.prefetch import prefetched
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened, open_source
-from lincat.runs.stream import in_multiples, limited, skipping
+from lincat.runs.stream import FIRST_PIECE, in_multiples, limited, pieces, skipping
 from lincat.runs.validation import (
     check_model,
     held_out_of_stream,
@@ -52,10 +52,6 @@ _log = logging.getLogger("lincat.runs")
 _log.addHandler(logging.NullHandler())  # silent, unless a program or LINCAT_LOG listens
 
 _SECONDS_BETWEEN_CHECKPOINTS = 10.0
-# Transitions learned from at a time: so many at first, then this share of those seen so far.
-_FIRST_PIECE = 1024
-_PIECES = 32
-_ROOM, _MOST_IDS = 16, 1_000_000  # rows of a larger table for each id that is known, and in all
 _MOST_PASSES = 10  # over a log, without being asked for
 
 
@@ -109,6 +105,7 @@ class EvaluationRun:
         self._append = append
         self._failure: InvalidInputError | None = None  # that ended a stream
         self._begun_with = 0  # transitions of the checkpoint
+        self._rows = 0  # of the table, when the learner last had room
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
@@ -142,19 +139,27 @@ class EvaluationRun:
 
     def _larger_table(self) -> bool:
         """Begin a log again, with more rows for ids than its first part showed, if that helps."""
-        opened, features = self._opened, self.model.features
-        if not opened.is_recorded or opened.is_live or self.config.features != "auto":
+        config = begun_larger(self.config, self._opened, self.model.features)
+        if config is None:
             return False
-        rows = max(opened.rows or 0, _ROOM * features.n_known_)
-        options = {"capacity": min(rows, _MOST_IDS)}
-        self.config = msgspec.structs.replace(
-            self.config, features="tabular", feature_options=options
-        )
-        self.folder.config = self.config
+        self.config = self.folder.config = config
         self.folder.forget_checkpoints()
+        rows = config.feature_options["capacity"]
         self.notes = [f"More ids came than the first rows showed: a table of {rows:,} rows."]
         self.seconds, self._begun_with, self._passes, self._in_pass = 0.0, 0, 0, 0
         return True
+
+    def _make_room(self) -> None:
+        """Give the learner a row for each id that a stream has brought."""
+        model = with_room(self.model, self.config)
+        if model.learner is not self.model.learner:
+            self.notes.append("More ids came than sums are kept for: from then on step by step.")
+            self.model = model
+            self.recorder = Recorder(self.folder, model, self.shown, live=self._opened.is_live)
+            _log.info("%s: step by step, for %d ids", self.folder.path, model.features.n_known_)
+        elif self._rows != model.features.n_features_:
+            self.recorder.look_again()
+        self._rows = model.features.n_features_
 
     def _run(self) -> Iterator[Progress]:
         opened, config = self._opened, self.config
@@ -235,14 +240,18 @@ class EvaluationRun:
     def _learn(self, reader: Iterator[Transitions]) -> Iterator[int]:
         """Learn from all transitions, and keep what must not be lost; yield how far it is."""
         learner = self.model.learner
-        if isinstance(learner, CategoricalLearner):
-            learner.warn = False  # of mass off the grid: said with everything else, at the end
-            learner.counting = self._passes == 0  # rows that come again say nothing new
         begun = kept = time.perf_counter()
         # A stream may be silent for long after any row: early on, it is kept each time it doubles.
         doubled = 2 * learner.n_seen_ if self._opened.is_live else math.inf
         before, size = self.seconds, self.config.batch_size
-        for transitions in self._pieces(reader):
+        if isinstance(learner, CategoricalLearner):  # sums have no curves
+            reader = pieces(reader, learner.n_seen_, size)
+        for transitions in reader:
+            self._make_room()
+            learner = self.model.learner
+            if isinstance(learner, CategoricalLearner):
+                learner.warn = False  # of mass off the grid: said with everything else, at the end
+                learner.counting = self._passes == 0  # rows that come again say nothing new
             learner.partial_fit(transitions, batch_size=min(size, max(len(transitions), 1)))
             now = time.perf_counter()
             self.seconds = before + now - begun
@@ -255,20 +264,6 @@ class EvaluationRun:
             yield learner.n_seen_
             if self._stop.is_set() and learner.n_seen_ >= self._warmed:
                 break
-
-    def _pieces(self, reader: Iterator[Transitions]) -> Iterator[Transitions]:
-        """Cut batches so that early on, where curves move, there is something to see of it."""
-        if not isinstance(self.model.learner, CategoricalLearner):  # sums have no curves
-            yield from reader
-            return
-        size, done = self.config.batch_size, self.model.done
-        for transitions in reader:
-            begin = 0
-            while begin < len(transitions):
-                piece = max(_FIRST_PIECE, done // _PIECES) // size * size or size
-                yield transitions[begin : begin + piece]
-                begin += piece
-                done += piece
 
     def _conclude(self, held: Steps | None) -> None:
         """Check the model and write the answer."""
@@ -290,7 +285,7 @@ class EvaluationRun:
             validation=validation,
             seconds=self.seconds,
             complete=complete,
-            notes=[*self._said_of_rows(), *self.notes, *self._said_of_passes()],
+            notes=self._said(),
             cautions=cautions,
         )
         self.folder.write_model(model.files())  # once more, as it knows its errors by now
@@ -299,22 +294,11 @@ class EvaluationRun:
             _log.warning("%s: %s", self.folder.path, caution.text)
         _log.info("%s: %s", self.folder.path, answer.verdict.sentence)
 
-    def _said_of_rows(self) -> list[str]:
+    def _said(self) -> list[str]:
         source = self._opened.source
-        return source.notes if isinstance(source, FileSource) else []
-
-    def _said_of_passes(self) -> list[str]:
-        if not self._passes:
-            return []
-        distance = moved(self.model, self.shown)
-        far = (
-            ""
-            if distance is None
-            else (
-                f"; the last half of learning is {distance:.2g} standard deviations from all of it"
-            )
-        )
-        return [f"{self._passes + 1} passes over {self._in_pass:,} transitions{far}."]
+        of_rows = source.notes if isinstance(source, FileSource) else []
+        passes = said_of_passes(self.model, self.shown, self._passes, self._in_pass)
+        return [*of_rows, *self.notes, *passes]
 
     # ------------------------------------------------------------------- beginning, continuing
 
@@ -344,6 +328,8 @@ class EvaluationRun:
         elif not decided:
             self._held = HoldOut(so_far.held)
         self._begun_with = self.model.done
+        self._rows = self.model.features.n_features_
+        let_grow(self.model, self.config, opened)
         done: int = self.model.done - self._passes * self._in_pass
         self.recorder = Recorder.read(
             checkpoint, self.folder, self.model, self.shown, live=opened.is_live
@@ -379,21 +365,13 @@ class EvaluationRun:
         self._warmed = min(seen, enough)
         self.model, self._n_step, said = begin_model(sample, self.config, self._opened)
         self.notes += said
+        self._rows = self.model.features.n_features_
+        let_grow(self.model, self.config, self._opened)
         self.shown = self._choose_shown(sample)
         self.folder.shown = self.shown
         self.recorder = Recorder(self.folder, self.model, self.shown, live=self._opened.is_live)
-        self._rehearse(sample)
+        rehearse(self.model, sample[:FIRST_PIECE], self.config.batch_size)
         return itertools.chain(first, batches)
-
-    def _rehearse(self, sample: Steps) -> None:
-        """Have kernels compiled, or read from disk, before the clock starts."""
-        stand_in = self.model.learner.clone()
-        if isinstance(stand_in, CategoricalLearner):
-            stand_in.warn = False
-        # If it diverges, so will the learner, which then says after how many transitions.
-        with suppress(DivergenceError):
-            rows = self.model.transitions(sample[:_FIRST_PIECE])
-            stand_in.partial_fit(rows, batch_size=min(self.config.batch_size, len(rows)))
 
     def _choose_shown(self, sample: Steps) -> ShownStates:
         source, problem = self._opened.source, self._opened.problem
@@ -412,6 +390,7 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
+        self._make_room()
         source = self._opened.source
         held = self._held.rows or 0
         so_far = SoFar(

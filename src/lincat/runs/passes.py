@@ -52,3 +52,12 @@ def moved(model: Model, shown: ShownStates) -> float | None:
     except InvalidInputError:
         return None
     return in_deviations(overall, learner.predict(probe)) if begin else None
+
+
+def said_of_passes(model: Model, shown: ShownStates, before: int, in_pass: int) -> list[str]:
+    """Say how often a log was read, if more than once, and how far it still moved."""
+    if not before:
+        return []
+    distance = moved(model, shown)
+    far = f"; the last half of learning is {distance or 0.0:.2g} standard deviations from all of it"
+    return [f"{before + 1} passes over {in_pass:,} transitions{'' if distance is None else far}."]

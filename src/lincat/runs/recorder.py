@@ -86,6 +86,12 @@ class Recorder:
         state = {name: np.asarray(value) for name, value in self.moves.state().items()}
         return {"settling.safetensors": save(state)}
 
+    def look_again(self) -> None:
+        """Begin anew with what depends on the number of features, which has grown."""
+        if self.moves is not None:
+            self._probe = self._model.mean_features(self.shown)
+            self.moves = Settling(self._probe)
+
     def record(self, seconds: float, *, last: bool = False) -> None:
         """Add a row, if it is time for one."""
         learner = self._model.learner

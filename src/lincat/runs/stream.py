@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from lincat.data.steps import Steps, joined
+from lincat.data.transitions import Transitions
+
+#: Transitions learned from at a time: so many at first, then a share of those seen so far.
+FIRST_PIECE = 1024
+_PIECES = 32
 
 
 def limited(batches: Iterable[Steps], steps: int | None) -> Iterator[Steps]:
@@ -38,3 +43,14 @@ def in_multiples(batches: Iterable[Steps], size: int) -> Iterator[Steps]:
             yield whole[:full]
         rest = [whole[full:]] if full < len(whole) else []
     yield from rest
+
+
+def pieces(reader: Iterable[Transitions], done: int, batch_size: int) -> Iterator[Transitions]:
+    """Cut batches so that early on, where curves move, there is something to see of it."""
+    for transitions in reader:
+        begin = 0
+        while begin < len(transitions):
+            piece = max(FIRST_PIECE, done // _PIECES) // batch_size * batch_size or batch_size
+            yield transitions[begin : begin + piece]
+            begin += piece
+            done += piece

@@ -92,7 +92,7 @@ def warm_start(
         )
     )
     try:
-        most = int(np.clip(_PARAMETERS // features.n_features_, *_INTERVALS))
+        most = intervals_for(features.n_features_)
         if grid is None and intervals is None and batch.grid_.intervals > most:
             batch = batch.solve(intervals=most)
         rows = np.arange(len(warm_up))[:: -(-len(warm_up) // _FITTED)]
@@ -108,6 +108,11 @@ def warm_start(
             Theta[seen] = batch.Theta_[seen]
     reason = f"Grid and first distributions: the batch solution of the first {len(warm_up):,}"
     return WarmStart(batch.grid_, Theta, f"{reason} transitions, {word}.")
+
+
+def intervals_for(n_features: int) -> int:
+    """Return how many intervals so many features may have, so that parameters fit."""
+    return int(np.clip(_PARAMETERS // n_features, *_INTERVALS))
 
 
 def _narrower(features: Features, warm_up: Steps) -> tuple[Features | None, str]:

@@ -114,14 +114,15 @@ class SparseSums:
         """Return N and c of all rows, the cells parted among their groups."""
         cross, phi_sum = self.cross.copy(), self.phi_sum.copy()
         place, sums = self.cells.whole()
+        if not len(place):  # a block that is empty, whatever groups others have
+            return cross, phi_sum
         group, rest = np.divmod(place, self.d**2)
-        groups = np.zeros((max(self.cell_groups, default=0) + 1, sums.shape[1]), dtype=np.int64)
+        groups = np.zeros((max(self.cell_groups) + 1, sums.shape[1]), dtype=np.int64)
         for first, of in self.cell_groups.items():
             groups[first] = of
-        if len(place):
-            parted = (groups[group] * self.d**2 + rest[:, None]).ravel()
-            cross.add(parted, sums.ravel())
-            phi_sum.add(parted // self.d, sums.ravel())
+        parted = (groups[group] * self.d**2 + rest[:, None]).ravel()
+        cross.add(parted, sums.ravel())
+        phi_sum.add(parted // self.d, sums.ravel())
         return cross, phi_sum
 
     def _multiply(
