@@ -31,7 +31,9 @@ def figure(dist, name, argument):
     if name == "mean":
         return dist.mean()
     options = {} if name == "cvar" else {"interpolate": True}
-    return getattr(dist, name)(argument, **options)
+    value = getattr(dist, name)(argument, **options)
+    # A signed distribution has chances below 0, of which intervals show 0.
+    return np.clip(value, 0.0, 1.0) if name == "probability_below" else value
 
 
 def counted(number):
