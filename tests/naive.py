@@ -602,6 +602,22 @@ def smooth_features(sample, rows, bent, apart, kept):
     return np.array(out)
 
 
+def level_hats(value, kept):
+    """Hats of lincat.Levels along values of its function, from their definition."""
+    low, high = kept["range"]
+    c = [-math.inf, *kept["levels"], math.inf]
+    out = []
+    for v in value:
+        z = min(max((v - low) / (high - low), 0.0), 1.0)
+        row = []
+        for before, level, after in zip(c[:-2], c[1:-1], c[2:], strict=True):
+            up = 1.0 if math.isinf(before) else (z - before) / (level - before)
+            down = 1.0 if math.isinf(after) else (after - z) / (after - level)
+            row.append(max(0.0, min(up, down)))
+        out.append(row)
+    return np.array(out)
+
+
 def moment_errors(phi, reward, phi_next, discount, weight, ends, Phi, orders=4):
     """Standard errors of mean and variance at the states Phi, from cosine sums of scores by block.
 

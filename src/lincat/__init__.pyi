@@ -29,6 +29,7 @@ from .features.auto import choose_features as choose_features
 from .features.files import load_features as load_features
 from .features.fourier import Fourier as Fourier
 from .features.identity import Identity as Identity
+from .features.levels import Levels as Levels
 from .features.lookup import Lookup as Lookup
 from .features.points import Points as Points
 from .features.rbf import RadialBasis as RadialBasis

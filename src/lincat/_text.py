@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 # A flag, and a value where one that messages use follows it.
 _FLAG = re.compile(
-    r"--column (?P<role>\w+)=NAME"
+    r"--column (?P<role>\w+)=(?P<column>[\w.]+)"
     r"|--(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>lstd|skip|auto|N|\d+)\b)?"
 )
 _PLURAL = {"column": "columns", "env_option": "env_options", "feature_option": "feature_options"}
@@ -65,7 +65,7 @@ def as_arguments(text: str) -> str:
 
     def argument(found: re.Match[str]) -> str:
         if found["role"]:
-            return f'columns={{"{found["role"]}": "NAME"}}'
+            return f'columns={{"{found["role"]}": "{found["column"]}"}}'
         name = found["name"].replace("-", "_")
         if name in ("force", "require"):
             return f"{name}=True"

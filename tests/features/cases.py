@@ -29,6 +29,12 @@ def frames(n, seed=0):
     )
 
 
+def levels():
+    """Beside smooth features, along a linear function."""
+    beside, of = lincat.Smooth(bumps=9).fit(points(60)), lincat.Scaling().fit(points(60))
+    return lincat.Levels(beside, of, np.array([1.0, -0.5, 0.25, 2.0]), 0.5, levels=7)
+
+
 # kind -> (features, observations by number and seed)
 POINTS = {
     "tiles": lambda: lincat.Tiles(tilings=4, bins=3),
@@ -46,6 +52,7 @@ POINTS = {
 OTHERS = {
     "points": (lambda: lincat.Points(), points),
     "smooth": (lambda: lincat.Smooth(bumps=12), points),
+    "levels": (levels, points),
     "mixed": (lambda: lincat.Mixed(bumps=24, rare=5), frames),
     "frames": (lambda: lincat.Tabular(capacity=300), frames),
     "tabular": (lambda: lincat.Tabular(capacity=30), names),

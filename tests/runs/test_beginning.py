@@ -38,7 +38,7 @@ def test_ids_are_a_table_solved_from_sums(tmp_path):
 
 def test_points_get_smooth_features_about_a_potential(tmp_path):
     model, steps, said = begun(write_points(tmp_path / "log.parquet"), gamma=0.8)
-    assert isinstance(model.features, lincat.Smooth)
+    assert isinstance(model.features.beside, lincat.Smooth)
     assert isinstance(model.learner, lincat.CategoricalLSTD)
     assert model.done == 0
     assert "potential" in said[0] or "rewards of" in said[0]

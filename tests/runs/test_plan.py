@@ -6,7 +6,7 @@ import pytest
 import lincat
 from lincat.data.n_step import n_step
 from lincat.data.steps import ObservationSpace, Steps, joined
-from lincat.runs.plan import choose_plan, whole_steps
+from lincat.runs.plan import _splits, choose_plan, whole_steps
 
 
 def record(observation, reward, ends=None):
@@ -40,7 +40,8 @@ def test_ids_and_few_points_are_tables():
 
 def test_numbers_are_smooth():
     plan = choose_plan(numbers(), 0.9, ObservationSpace(names=("x", "y")))
-    assert isinstance(plan.features, lincat.Smooth)
+    assert isinstance(plan.features, lincat.Levels)
+    assert isinstance(plan.features.beside, lincat.Smooth)
     assert plan.reason
     assert (plan.potential is None) == (plan.n_step > 1)
 
@@ -50,6 +51,39 @@ def test_the_same_pilot_gives_the_same_plan():
     assert (one.n_step, one.reason) == (two.n_step, two.reason)
     rows = numbers().observation[:5]
     np.testing.assert_array_equal(one.features.transform(rows), two.features.transform(rows))
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 9_999])
+def test_of_few_rows_each_part_is_left_out_in_turn(n):
+    steps = record(np.arange(n), np.arange(float(n)))
+    splits = _splits(steps)
+    left_out = np.concatenate([held.observation for _, held in splits])
+    np.testing.assert_array_equal(left_out, np.arange(n))
+    for train, held in splits:
+        assert sorted([*train.observation, *held.observation]) == list(range(n))
+        after = held.observation[0]  # the record breaks off before what is left out
+        assert train.truncated[train.observation == after - 1].all()
+        assert held.truncated[-1] or after + len(held) == n
+
+
+def test_of_many_rows_the_last_are_left_out():
+    [(train, held)] = _splits(record(np.arange(20_000), np.ones(20_000)))
+    assert (len(train), held.observation[0]) == (14_000, 14_000)
+
+
+def test_an_end_that_returns_jump_at_is_learned_without_a_potential():
+    """A gambler's stake: in the end 1000 or −20, and nothing before."""
+    rng = np.random.default_rng(3)
+    stake, rows = 0.5, []
+    for _ in range(3000):
+        after = stake + rng.choice([-0.06, 0.06]) + 0.02 * rng.normal()
+        over = not 0.0 < after < 1.0
+        rows.append((stake, after, (1000.0 if after >= 1.0 else -20.0) if over else 0.0, over))
+        stake = rng.uniform(0.2, 0.8) if over else after
+    before, after, reward, over = map(np.array, zip(*rows, strict=True))
+    steps = Steps(before[:, None], reward, after[:, None], over, np.zeros(3000, bool))
+    plan = choose_plan(steps, 0.995, ObservationSpace(names=("stake",)))
+    assert plan.potential is None
 
 
 @pytest.mark.parametrize("n", [2, 3])

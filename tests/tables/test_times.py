@@ -172,4 +172,4 @@ def test_a_time_beside_texts_and_in_python(tmp_path):
     assert any(note.startswith("Columns: observed site (all that") for note in run.answer.notes)
     pq.write_table(pa.table(frame), tmp_path / "log.parquet")
     ended = lincat_here("evaluate", tmp_path / "log.parquet", "--column", "observation=when")
-    assert_one_line(ended, "--column calendar=when observes what the calendar says of it")
+    assert_one_line(ended, "to observe hour, weekday and season: --column calendar=when")

@@ -53,7 +53,7 @@ def summary_of(
         seconds=answer.seconds,
         gamma=answer.gamma,
         trusted=run.trusted,
-        verdict=run.verdict,
+        verdict=answer.verdict.sentence,
         checks=answer.verdict.checks,
         summary=summary_text(answer, level=level, threshold=threshold).splitlines(),
         confidence=None if answer.intervals is None else answer.intervals.confidence,

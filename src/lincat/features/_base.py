@@ -79,6 +79,10 @@ class Features(Parametrised, Manners):
         """How many of the features stand for something."""
         return self.n_features_
 
+    def _remarks(self, observations: Any) -> list[str]:
+        """Say for each observation what was never seen so, if it has an answer all the same."""
+        return [""] * len(observations)
+
     # ------------------------------------------------------------------------------------- use
 
     def fit(self, observations: Any, y: Any = None) -> Self:
@@ -123,6 +127,14 @@ class Features(Parametrised, Manners):
         """
         self._check_fitted()
         return self._knows(observations)
+
+    def remarks(self, observations: Any) -> list[str]:
+        """Say for each of n observations what was never seen so: a text, or that it is missing.
+
+        Nothing, but for features of texts and numbers together.
+        """
+        self._check_fitted()
+        return self._remarks(observations)
 
     @property
     def n_known_(self) -> int:

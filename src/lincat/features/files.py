@@ -6,6 +6,7 @@ hyper-parameters and plain values. The bytes depend on nothing but the features.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from lincat.features._base import Features
 from lincat.features.registry import FEATURES
 from lincat.features.transformer import FromTransformer
 
-# Hyper-parameters that are arrays, as large as they may be: kept among the arrays alone.
-_ARRAYS = {"Lookup": ["Phi"]}
+# Hyper-parameters that are arrays or features, and may be large: kept among the arrays alone.
+_ARRAYS = {"Lookup": ["Phi"], "Levels": ["beside", "of", "weights"]}
 _KEY = "lincat features"
 
 
@@ -60,8 +61,21 @@ def load_features(path: str | Path, *, trust_code: bool = False, transformer: ob
     )
 
 
-def _build(content: bytes, trust_code: bool, transformer: object) -> Features:
-    header, arrays = unpack(content, _KEY, FEATURES.names.values())
+def inner_features(content: bytes) -> Features:
+    """Return features that are part of others, from what :func:`save_bytes` gave.
+
+    They run no code, and have no such parts themselves: how deep files go is bounded.
+    """
+    return _build(content, False, None, [x for x in FEATURES.names.values() if x != "Levels"])
+
+
+def _build(
+    content: bytes,
+    trust_code: bool,
+    transformer: object,
+    classes: Collection[str] = tuple(FEATURES.names.values()),
+) -> Features:
+    header, arrays = unpack(content, _KEY, classes)
     params = header["params"]
     if header["class"] == FromTransformer.__name__:
         if not isinstance(params["transformer"], str):

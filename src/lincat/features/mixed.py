@@ -250,9 +250,7 @@ class Mixed(Features):
         products = products.reshape(len(frame), added.shape[1] * z.shape[1])
         return np.ascontiguousarray(np.concatenate([smooth, added, products], axis=1))
 
-    def remarks(self, observations: Any) -> list[str]:
-        """Say for each of n observations what was never seen so: a text, or that it is missing."""
-        self._check_fitted()
+    def _remarks(self, observations: Any) -> list[str]:
         frame = _as_mixed(observations, self._columns_)
         said: list[list[str]] = [[] for _ in range(len(frame))]
         for name, column in self._columns_.items():

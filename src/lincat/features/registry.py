@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lincat._registry import Registry
 
-# Lookup needs a matrix, and a transformer its own name, module:name.
+# Lookup needs a matrix, levels a function, and a transformer its own name, module:name.
 FEATURES = Registry(
     "lincat.features",
     {
@@ -18,6 +18,7 @@ FEATURES = Registry(
         "scaling": "Scaling",
         "identity": "Identity",
         "lookup": "Lookup",
+        "levels": "Levels",
         "transformer": "FromTransformer",
     },
     ("tabular", "tiles", "fourier", "rbf", "smooth", "mixed", "points", "scaling", "identity"),

@@ -14,7 +14,6 @@ from lincat._typing import FloatArray
 from lincat.core.apart import Apart
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.mixed import is_mixed, is_text
-from lincat.features.mixed import Mixed
 from lincat.inference.intervals import shown_interval
 from lincat.report.tables import HIGH, LOW
 from lincat.runs.model import Model
@@ -135,9 +134,8 @@ def answered(run: Run, asked: Asked, figures: Figures) -> tuple[dict[str, FloatA
     for i in rows[~known].tolist():
         reasons[i] = f"{_name(observations[i])} was never seen"
     rows = rows[known]
-    if isinstance(model.features, Mixed):
-        for i, remark in zip(rows, model.features.remarks(observations[rows]), strict=True):
-            reasons[i] = remark
+    for i, remark in zip(rows, model.features.remarks(observations[rows]), strict=True):
+        reasons[i] = remark
     size = _PART if figures.confidence is None else _PART_WITH_ERRORS
     size = max(len(rows), 1) if figures.masses else size  # masses need a common grid
     parts = [

@@ -79,7 +79,7 @@ def find_layout(
         if kind.startswith("type") or (kind.startswith("list") and len(names) > 1):
             expected = "numbers, integers or texts, or a single column of lists of numbers"
             time = is_time(chunk.columns[name])
-            remedy = f"--column calendar={name} observes what the calendar says of it"
+            remedy = f"to observe hour, weekday and season: --column calendar={name}"
             raise fail(f"{path}, column {name}", expected, kind, remedy if time else "")
     numeric = all(kind in _NUMERIC for kind in kinds)
     if kinds[0].startswith("list"):
