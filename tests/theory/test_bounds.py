@@ -85,9 +85,10 @@ def test_errors_fall_with_transitions_and_with_lambda(s, share, T):
         easier = replace(s, lambda_min=min(2 * s.lambda_min, 1.0), norm_V1=s.norm_V1 / 2)
         assert bound(easier, step=alpha, transitions=T).total <= now
     error = bounds.l2_error(s, step=alpha, transitions=T).total
-    # Each of four terms within the corollary's T has its share of the error, up to constants.
-    needed = bounds.sample_size(s, error=error, step=alpha).total
-    assert bounds.l2_error(s, step=alpha, transitions=math.ceil(needed)).total < 8 * error
+    # The corollary follows from the theorem with the constant 8: 1 − √gamma >= (1 − gamma)/2 makes
+    # the start decay at a rate of at least alpha (1 − gamma) λ/8.
+    needed = math.ceil(8 * bounds.sample_size(s, error=error, step=alpha).total)
+    assert bounds.l2_error(s, step=alpha, transitions=needed).total <= error
 
 
 def test_the_two_regimes_of_the_step():
