@@ -80,7 +80,7 @@ def test_rollouts_ignore_the_time_limit():
         per_state=2,
         env_options=limit,
     )
-    np.testing.assert_allclose(good.returns, (1 - 0.9**88) / 0.1)
+    np.testing.assert_allclose(good.returns, 10.0)  # cut off, and taken to continue
 
 
 def test_frozen_lake_rollouts_agree_with_the_exact_means():
@@ -173,7 +173,8 @@ def test_environments_that_cannot_be_copied_give_single_returns(make, reason):
     assert "one return from each of 200 visited states, because" in found.method
     assert re.search(reason, found.method)
     if make is Outside:  # moves by 1/4 to the end beyond 5, a reward of 1 for each move
-        left = np.minimum(np.floor((5 - found.observation[:, 0]) / 0.25) + 1, found.horizon)
+        left = np.floor((5 - found.observation[:, 0]) / 0.25) + 1
+        left[left > found.horizon] = np.inf  # cut off, and taken to continue
         np.testing.assert_allclose(found.returns[:, 0], (1 - 0.5**left) / 0.5)
 
 
@@ -183,7 +184,7 @@ def test_single_returns_go_beyond_the_time_limit():
 
     found = rollouts(make, gamma=0.5, n_states=50, per_state=1)
     assert found.observation.max() <= 0.75  # as a stream with the limit visits
-    np.testing.assert_allclose(found.returns, (1 - 0.5**14) / 0.5, rtol=1e-6)
+    np.testing.assert_allclose(found.returns, 2.0, rtol=1e-12)  # as if it went on so
     assert found.broken_off == 0
 
 

@@ -102,3 +102,13 @@ def test_a_model_that_has_learned_nothing_knows_its_width(tmp_path):
     model, _, _ = begun(write_points(tmp_path / "log.parquet"), gamma=0.8)
     assert model.learner.n_features == model.features.n_features_
     assert np.isfinite(model.features.transform(np.zeros((1, 2)))).all()
+
+
+def test_variance_reduction_begins_at_the_batch_solution_and_steps_may_decay(tmp_path):
+    file = write_points(tmp_path / "log.parquet")
+    model, _, said = begun(file, gamma=0.8, learner="variance_reduced_ctd")
+    assert isinstance(model.learner, lincat.VarianceReducedCTD)
+    assert said[-1].startswith("Grid and first distributions: the batch solution of the first")
+    options = {"learner": "linear_ctd", "step_size": 0.5, "step_power": 0.6}
+    decaying = begun(file, gamma=0.8, **options)[0].learner
+    assert decaying.step_size == lincat.PolynomialDecay(0.5, 0.6)

@@ -24,3 +24,10 @@ def test_a_certain_return_of_points_is_learned_as_such():
     assert found.proper().std().max() < 1e-2
     assert run.trusted is not False
     assert found.grid.intervals < 5000
+
+
+def test_rollouts_that_are_cut_off_agree_with_what_would_follow():
+    """A car that never reaches the goal: every return is −1/(1 − gamma)."""
+    run = lincat.evaluate("gym:MountainCar-v0", gamma=0.9, steps=3_000, validate=100)
+    np.testing.assert_allclose(run.answer.returns.mean(), -10.0, rtol=1e-6)
+    assert run.trusted is True, run.verdict

@@ -165,6 +165,7 @@ def test_its_own_settings_run_it_again_to_the_bit(tmp_path, kind, learner):
         ("points", {"validate": 300, "features": "fourier", "feature_options": {"order": 2}}),
         ("points", {"n_step": 3}),
         ("points", {"n_step": 3, "batch_size": 7, "learner": "linear_pmf"}),
+        ("points", {"learner": "variance_reduced_ctd"}),
         ("names", {"validate": 300, "n_step": 3, "batch_size": 7, "feature_options": {}}),
         ("names", {"n_step": 3, "batch_size": 7, "learner": "linear_ctd"}),
         ("names", {"learner": "softmax_ctd", "averaging": "none"}),

@@ -24,7 +24,7 @@ from lincat.environments.making import (
 )
 from lincat.environments.policies import Policy, Predictor, policy_from
 
-#: What comes after gamma**h < this is left out of a return.
+#: What comes after gamma**h < this is not waited for.
 _NEGLIGIBLE = 1e-4
 
 #: Steps between two chosen states, on average: far enough apart to tell different stories.
@@ -44,7 +44,8 @@ class Rollouts:
     method : str
         How they were come by, in a sentence.
     horizon : int
-        Steps after which a return is cut off, because gamma**horizon < 0.0001.
+        Steps after which a return is cut off, because gamma**horizon < 0.0001; what is missing is
+        taken to be as what came before.
     broken_off : int
         How many returns the environment itself cut short by truncating.
     """
@@ -139,6 +140,8 @@ class _Work:
         self.env, self.policy, self.observations, self.gamma = env, policy, observations, gamma
         self.horizon = _horizon(gamma)
         self.discounts = gamma ** np.arange(self.horizon)
+        # Where all returns are the same, a ten-thousandth is all the difference there can be.
+        self.whole = 1.0 / (1.0 - gamma**self.horizon)
         self.rng = np.random.default_rng(seeds)
         self.broken_off = 0
         self._restart()
@@ -222,6 +225,8 @@ class _Work:
             if truncated:
                 self.broken_off += 1
                 break
+        else:
+            total *= self.whole
         return float(total)
 
     def together(self, n: int, per_state: int, make: Callable[[int], Any]) -> Rollouts:
@@ -244,6 +249,7 @@ class _Work:
             alive &= ~terminated
             if not alive.any():
                 break
+        returns[alive] *= self.whole
         vector.close()
         return self._result(rows, returns.reshape(n, per_state), _method(n, per_state))
 
@@ -271,6 +277,8 @@ class _Work:
             for t, row in chosen[: n - found]:
                 part = tail[t : t + self.horizon]
                 rows[found], returns[found, 0] = row, part @ self.discounts[: len(part)]
+                if len(part) == self.horizon and not (ended and t + self.horizon == len(tail)):
+                    returns[found] *= self.whole
                 found += 1
             self.raw, _ = self.env.reset()
         method = f"one return from each of {n:,} visited states, because {reason}"

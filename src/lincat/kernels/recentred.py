@@ -17,7 +17,7 @@ Features are compressed rows of any kind, (indptr, indices, values).
 import numpy as np
 from numba import njit
 
-from lincat.kernels.bellman import TOLERANCE, add_target, mass_outside
+from lincat.kernels.bellman import TOLERANCE, mass_outside
 from lincat.kernels.guards import guard_csr, guard_numbers, guard_parameters, refuse
 from lincat.kernels.layout import CALLED, KERNEL
 
@@ -64,17 +64,17 @@ def recentred_updates(
             j = t - first
             _rows(here, Theta, centre, clock[0], phi, t, K)
             _rows(ahead, Theta, centre, clock[0], phi_next, t, K)
-            errors[j] = 0.0
             pair = errors[j]
-            add_target(pair, 0, sources, 0, rho[t], delta[t], 1.0, -1.0, K)
-            add_target(pair, 1, sources, K, rho[t], delta[t], 0.0, -1.0, K)
+            for k in range(K):
+                pair[0, k] = here[0, k]
+                pair[1, k] = here[1, k]
+            _subtract_targets(pair, ahead, rho[t], delta[t], K)
+            if plain:
+                for k in range(K):
+                    pair[1, k] += pair[0, k]
             squares = 0.0 * (rho[t] + delta[t])
             for k in range(K):
-                pair[0, k] += here[0, k]
-                pair[1, k] += here[1, k]
-                if plain:
-                    pair[1, k] += pair[0, k]
-                squares += pair[0, k] ** 2 + pair[1, k] ** 2
+                squares += pair[0, k] * pair[0, k] + pair[1, k] * pair[1, k]
             if not squares <= limit:
                 return first
             if rho[t] < -TOLERANCE or rho[t] + delta[t] * K > K + TOLERANCE:
@@ -101,9 +101,45 @@ def _rows(out, Theta, centre, drift, phi, t, K):
         out[1, k] = 0.0
     for p in range(indptr[t], indptr[t + 1]):
         i, x = indices[p], values[p]
+        # One array at a time, or the compiler does not see that they do not overlap.
         for k in range(K):
             out[0, k] += x * centre[0, i, k]
-            out[1, k] += x * (Theta[i, k] - centre[1, i, k] - drift * centre[2, i, k])
+        for k in range(K):
+            out[1, k] += x * Theta[i, k]
+        for k in range(K):
+            out[1, k] -= x * centre[1, i, k]
+        if drift != 0.0:
+            for k in range(K):
+                out[1, k] -= x * drift * centre[2, i, k]
+
+
+@njit(**CALLED)
+def _subtract_targets(out, ahead, rho, delta, K):
+    """Subtract the target of ahead[0], and B(r) times ahead[1]: ``add_target`` for both at once."""
+    left = rho
+    if delta > 0.0:
+        for m in range(K):
+            right = rho + delta * (m + 1)
+            if right > 0.0:
+                begin = max(left, 0.0)
+                if begin >= K:
+                    return
+                k = int(begin)
+                while right > k + 1 and k + 1 < K:
+                    out[0, k] -= ahead[0, m] * (k + 1 - begin)
+                    out[1, k] -= ahead[1, m] * (k + 1 - begin)
+                    begin = k + 1.0
+                    k += 1
+                share = min(right, k + 1.0) - begin
+                out[0, k] -= ahead[0, m] * share
+                out[1, k] -= ahead[1, m] * share
+            left = right
+    if left < K:
+        begin = max(left, 0.0)
+        first = int(begin)
+        out[0, first] -= first + 1 - begin
+        for k in range(first + 1, K):
+            out[0, k] -= 1.0
 
 
 @njit(**CALLED)

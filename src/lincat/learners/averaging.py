@@ -40,6 +40,8 @@ class IterateAverage:
         After how many updates to put the sum aside; None for never.
     growth : float
         Of the beginnings of windows, where the horizon is not known.
+    least : int
+        Updates between two of them, at least.
     """
 
     def __init__(
@@ -48,9 +50,10 @@ class IterateAverage:
         horizon: int | None,
         fold_every: int | None = None,
         growth: float = 2.0,
+        least: int = 0,
     ) -> None:
         self.kind, self.horizon, self.fold_every = kind, horizon, fold_every
-        self.growth = growth
+        self.growth, self.least = growth, least
         #: Beginnings of the window in use and of its successor (updates), and the sums there.
         self.begin, self.next_begin = 0, 0
         self.begin_sum: FloatArray | None = None
@@ -121,7 +124,7 @@ class IterateAverage:
         if self.horizon is not None:
             begin = self.horizon // 2 - 1
             return begin if begin > 0 and self.begin_sum is None else None
-        return next_window(self.next_begin, self.growth)
+        return next_window(self.next_begin, self.growth, self.least)
 
     def _fold_boundary(self) -> int | None:
         """After how many updates U starts again next."""
@@ -130,6 +133,6 @@ class IterateAverage:
         return self.folded + self.fold_every
 
 
-def next_window(begin: int, growth: float) -> int:
+def next_window(begin: int, growth: float, least: int = 0) -> int:
     """Return where the window after the one that began after ``begin`` updates begins."""
-    return max(_FIRST_WINDOW, math.ceil(growth * begin))
+    return max(_FIRST_WINDOW, math.ceil(growth * begin), begin + least)

@@ -137,6 +137,7 @@ def _state(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, Any]
             "horizon": average.horizon,
             "fold_every": average.fold_every,
             "growth": average.growth,
+            "least": average.least,
         },
         "windows": [average.begin, average.next_begin, average.folded],
         "extra": learner._extra_state(),

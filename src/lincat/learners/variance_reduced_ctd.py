@@ -23,7 +23,6 @@ import math
 from typing import Any, ClassVar, final
 
 import numpy as np
-import scipy.sparse
 
 from lincat import kernels
 from lincat._arguments import check_array, check_integer
@@ -32,6 +31,8 @@ from lincat.core.representation import uniform_cdf
 from lincat.data.transitions import Transitions
 from lincat.learners._categorical import _LARGEST_ERROR, CategoricalLearner
 from lincat.learners.averaging import next_window
+
+_ROWS_PER_UPDATE = 8  # rows of parameters that an epoch may have for each of its updates
 
 
 @final
@@ -72,7 +73,10 @@ class VarianceReducedCTD(CategoricalLearner):
         self._anchor_ = np.broadcast_to(np.asarray(start, np.float64), shape).copy()
         self._mean_anchor_, self._mean_gradient_ = self._anchor_.copy(), np.zeros(shape)
         self._clock_, self._centre_ = np.zeros(3), None
-        self._epoch_, self._ends_, self._before_epoch_ = 0, next_window(0, 1.0), 0.0
+        # The end of an epoch costs a pass over all rows: not more often than it is paid for.
+        self._average_.least = rows // _ROWS_PER_UPDATE
+        self._epoch_, self._before_epoch_ = 0, 0.0
+        self._ends_ = next_window(0, 1.0, self._average_.least)
         return start
 
     def _slowness(self) -> float:
@@ -141,7 +145,8 @@ class VarianceReducedCTD(CategoricalLearner):
             self._before_epoch_ = float(weight)
         self._clock_ = np.array([0.0, 0.0, weight])
         self._anchor_, self._centre_ = average.mean(done, theta, sums), None
-        self._epoch_, self._ends_ = self._epoch_ + 1, next_window(done, self._epochs or 2.0)
+        self._epoch_ += 1
+        self._ends_ = next_window(done, average.growth, average.least)
         if self._before_epoch_ == 0.0:
             self._mean_anchor_ = self._anchor_
 
@@ -178,5 +183,7 @@ def _compressed(phi: Any) -> tuple[Any, Any, Any]:
     if phi.ndim == 1:  # state numbers
         n = len(phi)
         return np.arange(n + 1, dtype=np.int32), phi.astype(np.int32), np.ones(n)
-    rows = scipy.sparse.csr_array(phi)
-    return rows.indptr.astype(np.int32), rows.indices.astype(np.int32), rows.data
+    n, d = phi.shape
+    width = np.int32 if n * d < 2**31 else np.int64
+    indices = np.tile(np.arange(d, dtype=width), n)
+    return np.arange(n + 1, dtype=width) * d, indices, phi.ravel()
