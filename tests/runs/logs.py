@@ -68,8 +68,9 @@ def in_small_batches(monkeypatch, rows=500, seconds=0.0):
     monkeypatch.setattr("lincat.runs.sources.FileSource", small)
     monkeypatch.setattr("lincat.processes.process_source._BATCH", rows)
     monkeypatch.setattr("lincat.runs.loop._SECONDS_BETWEEN_CHECKPOINTS", seconds)
-    # Waiting for the disk, hundreds of times, is all that these tests would do.
+    # Waiting for the disk, hundreds of times, is all that these tests would do; and trying plans.
     monkeypatch.setattr("lincat._files.os.fsync", lambda _: None)
+    monkeypatch.setattr("lincat.runs.plan._trial", lambda pilot, gamma, candidates: 0)
 
 
 class KilledError(Exception):
