@@ -15,7 +15,7 @@ from lincat.features.transformer import FromTransformer
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
-from lincat.runs.given import Given, Transformer, mark_of
+from lincat.runs.given import Given, Transformer, mark_of, words_of
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.resuming import continued
 from lincat.runs.run import Run
@@ -148,7 +148,7 @@ def evaluate(
     1000
     """
     options = {name: value for name, value in locals().items() if name not in ("out", "force")}
-    words = _words(source)
+    words = words_of(source)
     given = Given(
         source=source if words is None else None,
         policy=None if isinstance(policy, str) else policy,
@@ -218,15 +218,6 @@ def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, forc
         for _ in EvaluationRun(folder, opened).run():
             pass
     return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)
-
-
-def _words(source: object) -> list[str] | None:
-    """The texts that name a source; None for a source that is an object."""
-    if isinstance(source, str | Path):
-        return [str(source)]
-    if isinstance(source, list | tuple) and all(isinstance(x, str | Path) for x in source):
-        return [str(path) for path in source]
-    return None
 
 
 def _ours(features: Any) -> Features:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from lincat._arguments import fail
@@ -44,6 +45,22 @@ class Given:
     def transformer(self) -> object:
         """The object that makes the features, if it is none of ours: a file only has its name."""
         return self.features.transformer if isinstance(self.features, FromTransformer) else None
+
+
+def words_of(source: object) -> list[str] | None:
+    """Return the texts that name a source; None for a source that is an object.
+
+    Examples
+    --------
+    >>> from lincat.runs.given import words_of
+    >>> words_of("log.csv"), words_of(["a.csv", "b.csv"]), words_of(3)
+    (['log.csv'], ['a.csv', 'b.csv'], None)
+    """
+    if isinstance(source, str | Path):
+        return [str(source)]
+    if isinstance(source, list | tuple) and all(isinstance(x, str | Path) for x in source):
+        return [str(path) for path in source]
+    return None
 
 
 def mark_of(thing: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal
 
 from lincat._arguments import check_integer, check_number, fail
@@ -15,7 +14,7 @@ from lincat.inference.planning import SamplePlan, plan_model, plan_problem, plan
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.beginning import features_for
 from lincat.runs.config import EvaluationConfig, config_from_dict
-from lincat.runs.given import Given, mark_of
+from lincat.runs.given import Given, mark_of, words_of
 from lincat.runs.model import Model
 from lincat.runs.plan import choose_plan
 from lincat.runs.sources import Opened, open_source
@@ -80,7 +79,7 @@ def plan(
     """
     if isinstance(source, Setting):
         return plan_setting(source, error=error, confidence=confidence)
-    words = _words(source)
+    words = words_of(source)
     values = {
         "source": [mark_of(source)] if words is None else words,
         "gamma": gamma,
@@ -131,14 +130,6 @@ def plan_config(
     if intervals != grid.intervals:
         learner = learner.solve(grid=Grid(grid.low, grid.high, intervals))
     return plan_model(learner, error=error, confidence=confidence)
-
-
-def _words(source: object) -> list[str] | None:
-    if isinstance(source, str | Path):
-        return [str(source)]
-    if isinstance(source, list | tuple) and all(isinstance(x, str | Path) for x in source):
-        return [str(path) for path in source]
-    return None
 
 
 def _fitted(config: EvaluationConfig, opened: Opened) -> CategoricalLSTD:
