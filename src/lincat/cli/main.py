@@ -27,6 +27,14 @@ from lincat.cli.validate import validate
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(lincat.__version__, prog_name="lincat")
+@click.option(
+    "--clear-cache",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, asked: _clear_cache(context) if asked else None,
+    help="Remove compiled code; the next run compiles again.",
+)
 def cli() -> None:
     """Learn the whole distribution of the discounted return, not just its mean.
 
@@ -80,6 +88,16 @@ def main() -> None:
             raise
         click.echo(f"Error: {error}", err=True)
         leave(code)
+
+
+def _clear_cache(context: click.Context) -> None:
+    from lincat.kernels import compiled
+
+    try:
+        click.echo(f"Removed the compiled code in {compiled.clear()}")
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
+    context.exit()
 
 
 def _log_to_stderr(level: str) -> None:
