@@ -45,7 +45,8 @@ def kept(tmp_path_factory):
 def test_two_first_runs_at_once_leave_what_a_third_can_use(kept):
     assert _ended(_begun(kept)) == ["0", "1"]
     names = [file.name for file in kept.glob("lincat/kernels-*/*")]
-    assert len(names) == 1 and names[0].startswith("guards.bad_entry-")
+    assert len(names) == 1
+    assert names[0].startswith("guards.bad_entry-")
 
 
 def test_another_processor_gets_code_of_its_own(kept):
@@ -72,14 +73,16 @@ def test_damaged_code_is_compiled_again_and_replaced(tmp_path):
     (file,) = tmp_path.iterdir()
     whole, rng = file.read_bytes(), np.random.default_rng(0)
     again = _dispatcher(tmp_path)
-    assert again(1.0) == 2.0 and again.stats.cache_hits
+    assert again(1.0) == 2.0
+    assert again.stats.cache_hits
     damaged = [b"", whole[:20], whole[:-1], b"\x80" * 100]
     for at in rng.integers(0, len(whole), 4).tolist():
         damaged.append(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     for content in damaged:
         file.write_bytes(content)
         function = _dispatcher(tmp_path)
-        assert function(1.0) == 2.0 and not function.stats.cache_hits
+        assert function(1.0) == 2.0
+        assert not function.stats.cache_hits
         assert _dispatcher(tmp_path)(1.0) == 2.0
         assert len(list(tmp_path.iterdir())) == 1
 
@@ -105,19 +108,23 @@ def test_the_cache_is_the_users_own(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert compiled.user_cache() == tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert compiled.user_cache() is None and compiled.cache_folder() is None
+    assert compiled.user_cache() is None
+    assert compiled.cache_folder() is None
 
 
 def test_the_cache_is_cleared_by_a_flag(tmp_path, monkeypatch):
     folder = tmp_path / "lincat" / "kernels-0"
     monkeypatch.setattr(compiled, "FOLDER", folder)
     function = _dispatcher(folder)
-    assert function(1.0) == 2.0 and folder.is_dir()
+    assert function(1.0) == 2.0
+    assert folder.is_dir()
     other = tmp_path / "lincat" / "theirs"
     other.write_text("")
     ended = lincat_here("--clear-cache")
-    assert ended.code == 0 and str(folder.parent) in ended.out
-    assert not folder.exists() and other.exists()
+    assert ended.code == 0
+    assert str(folder.parent) in ended.out
+    assert not folder.exists()
+    assert other.exists()
     monkeypatch.setattr(compiled.shutil, "rmtree", mock.Mock(side_effect=OSError(30, "no", "x")))
     folder.mkdir()
     ended = lincat_here("--clear-cache")
@@ -127,9 +134,11 @@ def test_the_cache_is_cleared_by_a_flag(tmp_path, monkeypatch):
 def test_a_cache_can_be_switched_off_and_forgotten(tmp_path):
     function = _dispatcher(tmp_path)
     function._cache.disable()
-    assert function(1.0) == 2.0 and not list(tmp_path.iterdir())
+    assert function(1.0) == 2.0
+    assert not list(tmp_path.iterdir())
     function._cache.enable()
     assert function.stats.cache_path == str(tmp_path)
-    assert function(np.float32(1.0)) == 2.0 and list(tmp_path.iterdir())
+    assert function(np.float32(1.0)) == 2.0
+    assert list(tmp_path.iterdir())
     function._cache.flush()
     assert not list(tmp_path.iterdir())

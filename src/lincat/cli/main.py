@@ -16,6 +16,7 @@ from lincat.cli.compare import compare
 from lincat.cli.evaluate import evaluate
 from lincat.cli.export import export
 from lincat.cli.leaving import INTERRUPTED, leave
+from lincat.cli.options import say
 from lincat.cli.plan import plan
 from lincat.cli.predict import predict
 from lincat.cli.report import report
@@ -71,7 +72,7 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:  # click itself would take four lines
-        click.echo(f"Error: {error.format_message()}", err=True)
+        say(f"Error: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
     except click.Abort:
         leave(INTERRUPTED)
@@ -86,7 +87,7 @@ def main() -> None:
             error = MemoryError(f"not enough memory: {error or 'for these sizes'}")
         else:
             raise
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         leave(code)
 
 
@@ -94,7 +95,7 @@ def _clear_cache(context: click.Context) -> None:
     from lincat.kernels import compiled
 
     try:
-        click.echo(f"Removed the compiled code in {compiled.clear()}")
+        say(f"Removed the compiled code in {compiled.clear()}")
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from None
     context.exit()
@@ -109,4 +110,4 @@ def _log_to_stderr(level: str) -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"Warning: {message}", err=True)
+    say(f"Warning: {message}", err=True)
