@@ -8,8 +8,9 @@ features of a row depend on that row alone, to the last bit, however a stream is
 import math
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_states, refuse
 from lincat.kernels.layout import INLINED, KERNEL
 
