@@ -18,17 +18,23 @@ from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntA
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_LONGEST = 2000  # letters of a message
 
 
 class InvalidInputError(ValueError):
-    """Something that the user passed in cannot be used; the message is one line."""
+    """Something that the user passed in cannot be used; the message is one line, not too long."""
+
+    def __init__(self, text: str) -> None:
+        line = " ".join(text.splitlines())  # what came may have lines of its own
+        half = _LONGEST // 2
+        super().__init__(line if len(line) <= _LONGEST else f"{line[:half]} ... {line[-half:]}")
 
 
 def fail(argument: str, expected: str, got: object, remedy: str = "") -> InvalidInputError:
     """Build the error: ``raise fail("gamma", "a number in [0, 1)", 1.2)``."""
     text = f"{argument}: expected {expected}, got {got}"
     text = f"{text}; {remedy}" if remedy else text
-    return InvalidInputError(" ".join(text.splitlines()))  # what came may have lines of its own
+    return InvalidInputError(text)
 
 
 def reason(error: BaseException) -> str:
@@ -81,7 +87,7 @@ def check_number(
         expected = f"a number in {opening}{low:g}, {high:g}{closing}"
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise fail(argument, expected, shown(value)) from None
     inside = (number > low if low_open else number >= low) and (
         number < high if high_open else number <= high
@@ -127,7 +133,7 @@ def check_array(
     """
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise fail(argument, "an array of numbers", shown(value)) from None
     array = array.reshape(np.shape(value))  # ascontiguousarray turns a scalar into one row
     if shape is not None:

@@ -20,7 +20,7 @@ def import_name(text: str, argument: str) -> tuple[Any, str]:
     importlib.invalidate_caches()  # the file may be younger than the last look at the folder
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:  # other people's code: anything can come
+    except (Exception, SystemExit) as error:  # other people's code: anything can come
         raise fail(
             argument, "a module that can be imported", f"{module_name!r} ({reason(error)})"
         ) from error

@@ -4,16 +4,16 @@
     python -m tests.attack.fuzz --target log.csv --inputs 5000 --first 1234
 
 Each parser is attacked in a process of its own, so that a crash is seen and counted. An input may
-give an answer, or an error of one line; it may not give a traceback, take more than 5 s, or 512 MB
-of memory above what the undamaged file takes.
+give an answer, or an error of one line; it may not give a traceback, take more than 5 s (of the
+processor, which others may use too), or 512 MB of memory above what the undamaged file takes.
 """
 
 import argparse
 import faulthandler
 import json
+import os
 import resource
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -47,8 +47,8 @@ def attempt(target, number, seed):
     """Try one input; return what was wrong with how it ended, or None."""
     rng = np.random.default_rng([seed, number])
     target.file.write_bytes(target.mutate(rng, target.content))
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    begun = time.monotonic()
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    begun = time.process_time()
     try:
         target.use(target.file, rng)
     except _FINE as error:
@@ -57,50 +57,58 @@ def attempt(target, number, seed):
     except HangError:
         return f"hang in {traceback.extract_tb(sys.exc_info()[2])[-1]}"
     except BaseException as error:
-        places = [f"{Path(x.filename).name}:{x.lineno}" for x in traceback.extract_tb(error.__traceback__)]
+        found = traceback.extract_tb(error.__traceback__)
+        places = [f"{Path(x.filename).name}:{x.lineno}" for x in found]
         return f"{type(error).__name__}: {str(error)[:200]} at {' '.join(places[-6:])}"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-    seconds = time.monotonic() - begun
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+    seconds = time.process_time() - begun
     return f"hang of {seconds:.1f} s" if seconds > SECONDS else None
 
 
-def child(folder, name, first, inputs, seed):
-    """Attack one parser; print what was wrong, a line of JSON each, and how much memory it took."""
+def child(target, first, inputs, seed, out):
+    """Attack one parser; write a line of JSON for each input: what was wrong, and memory taken."""
     warnings.simplefilter("ignore")
-    faulthandler.dump_traceback_later(600, exit=True)
-    signal.signal(signal.SIGALRM, _hang)
-    (target,) = (x for x in all_targets(folder) if x.name == name)
-    target.file.write_bytes(target.content)
+    faulthandler.dump_traceback_later(120, exit=True)
+    signal.signal(signal.SIGPROF, _hang)
+    target.file.write_bytes(target.content)  # whatever the last one left
     target.use(target.file, np.random.default_rng(0))
     before = peak()
     for number in range(first, first + inputs):
+        faulthandler.dump_traceback_later(120, exit=True)  # stuck where no signal gets through
         wrong = attempt(target, number, seed)
         more = peak() - before
         if wrong is None and more > MEGABYTES:
             wrong, before = f"{more:.0f} MB", peak()
-        print(json.dumps({"number": number, "wrong": wrong, "memory": more}), flush=True)
+        out.write(json.dumps({"number": number, "wrong": wrong, "memory": more}) + "\n")
+        out.flush()
     target.file.write_bytes(target.content)
 
 
-def attack(folder, target, first, inputs, seed):
-    """Attack one parser in other processes; yield a record for each input."""
+def attack(target, first, inputs, seed):
+    """Attack one parser in forked processes; yield a record for each input, crashes too."""
     number, end = first, first + inputs
     while number < end:
-        target.file.write_bytes(target.content)  # whatever the last one left
-        command = [sys.executable, "-m", "tests.attack.fuzz", "--child", str(folder)]
-        command += ["--target", target.name, "--first", str(number)]
-        command += ["--inputs", str(end - number), "--seed", str(seed)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            for line in process.stdout:
-                if line.startswith(b'{"number"'):
-                    record = json.loads(line)
-                    number = record["number"] + 1
-                    yield record
-            said = process.stderr.read().decode(errors="replace").strip().splitlines()
-        if process.returncode != 0:
-            words = " | ".join(said[-3:])[:300]
-            yield {"number": number, "wrong": f"crash {process.returncode} {words}", "memory": 0.0}
+        read, write = os.pipe()
+        process = os.fork()
+        if process == 0:
+            code = 1
+            try:
+                os.close(read)
+                with os.fdopen(write, "w") as out:
+                    child(target, number, end - number, seed, out)
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(write)
+        with os.fdopen(read) as lines:
+            for line in lines:
+                record = json.loads(line)
+                number = record["number"] + 1
+                yield record
+        _, status = os.waitpid(process, 0)
+        if status:
+            yield {"number": number, "wrong": f"crash, status {status}", "memory": 0.0}
             number += 1
 
 
@@ -111,11 +119,7 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target")
-    parser.add_argument("--child", type=Path)
     asked = parser.parse_args()
-    if asked.child:
-        child(asked.child, asked.target, asked.first, asked.inputs, asked.seed)
-        return
     with tempfile.TemporaryDirectory() as folder:
         targets = [x for x in all_targets(Path(folder)) if asked.target in (None, x.name)]
         total = sum(x.weight for x in targets)
@@ -123,15 +127,17 @@ def main():
         for target in targets:
             share = max(1, round(asked.inputs * target.weight / total))
             started = time.monotonic()
-            wrong = {}
-            for record in attack(Path(folder), target, asked.first, share, asked.seed):
+            wrong, most = {}, 0.0
+            for record in attack(target, asked.first, share, asked.seed):
                 counts["inputs"] += 1
-                memory = max(memory, record["memory"])
+                most = max(most, record["memory"])
+                memory = max(memory, most)
                 if record["wrong"] is not None:
                     kind = "hangs" if record["wrong"].startswith("hang") else "tracebacks"
                     counts[kind] += not record["wrong"].endswith(" MB")
                     wrong.setdefault(record["wrong"], record["number"])
-            print(f"{target.name}: {share} inputs, {time.monotonic() - started:.1f} s")
+            seconds = time.monotonic() - started
+            print(f"{target.name}: {share} inputs, {seconds:.1f} s, {most:.0f} MB", flush=True)
             for what, number in sorted(wrong.items(), key=lambda item: item[1])[:20]:
                 print(f"    input {number}: {what}")
     print(

@@ -16,7 +16,18 @@ TEXTS = ["", " ", "a" * 5000, "\x00", "é", "[/bold]", "=1+1", "NaN", "null", "1
 TEXTS += ["../../etc/passwd", "os:system", "a:b", "state", "\u202e", "0" * 400, "-", "auto"]
 OTHERS = [None, True, False, [], {}, [[]], [None], {"a": 1}, [1, "a"], [[1.0], [2.0, 3.0]]]
 TOKENS = [b"null", b"-1", b"1e999", b"NaN", b"[" * 3000, b'{"a":' * 2000, b"9" * 400, b'""']
-TOKENS += [b"\xff\xfe", b"\xef\xbb\xbf", b"\x00", b"\r", b"\n", b'"', b"'", b",", b",,,,", b"\\ud800"]
+TOKENS += [
+    b"\xff\xfe",
+    b"\xef\xbb\xbf",
+    b"\x00",
+    b"\r",
+    b"\n",
+    b'"',
+    b"'",
+    b",",
+    b",,,,",
+    b"\\ud800",
+]
 TOKENS += [b"inf", b"true", b"{}", b"[]", b"=1", b"#", b";", b"\t", b"[[", b"]]", b"1970-01-01"]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from lincat._json import NOT_JSON
 from lincat.runs.asking import Figures, answered, wanted_by
 from lincat.tables.asked import asked_of
 
@@ -69,7 +70,7 @@ def _decoded(lines: list[bytes]) -> tuple[list[Any], dict[int, str]]:
     for i, line in enumerate(lines):
         try:
             values.append(decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except NOT_JSON as error:
             values.append(None)
             broken[i] = f"expected JSON, got {line[:60].decode(errors='replace')!r} ({error})"
     return values, broken

@@ -168,7 +168,7 @@ class Function(Policy):
             return self._function(observation)
         except InvalidInputError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise fail(
                 "policy", "a function that returns an action", f"{reason(error)} in {self._name}"
             ) from error

@@ -11,6 +11,7 @@ from typing import Final, Literal, Self
 import msgspec
 
 from lincat._arguments import check_array, check_levels, check_number, fail
+from lincat._json import NOT_JSON, decoded
 from lincat._seals import JSON
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
@@ -240,15 +241,12 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
             found = msgspec.json.decode(text, type=_Format).format
         except msgspec.ValidationError:
             found = None
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except NOT_JSON:
             raise fail(place, expected, "not JSON", remedy) from None
         if found != _FORMAT:
             got = "that of another version of lincat" if found is None else f"format {found}"
             raise fail(place, f"{expected} in format {_FORMAT}", got, remedy)
-        try:
-            return msgspec.json.decode(text, type=cls)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise fail(place, expected, f"something else ({error})", remedy) from None
+        return decoded(text, place, expected, cls, remedy=remedy)
 
 
 class _Format(msgspec.Struct):

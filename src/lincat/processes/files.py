@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._json import decoded
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
@@ -61,12 +62,12 @@ def read_problem(path: str | Path) -> Problem:
     """
     path = Path(path)
     try:
-        content = msgspec.json.decode(path.read_bytes(), type=_ProblemFile)
-        return _build(content, path.stem)
+        content = path.read_bytes()
     except OSError as error:
         raise fail(str(path), "a readable JSON file", error.strerror or "an error") from None
-    except msgspec.DecodeError as error:  # ValidationError is one of these
-        raise InvalidInputError(f"{path}: {error}") from None
+    found = decoded(content, str(path), "a finite process", _ProblemFile)
+    try:
+        return _build(found, path.stem)
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}: {error}") from None
 

@@ -138,13 +138,16 @@ def config_to_toml(config: EvaluationConfig) -> str:
     return tomli_w.dumps(given)
 
 
-def config_from_toml(text: str, place: str = "config") -> EvaluationConfig:
+def config_from_toml(text: str | bytes, place: str = "config") -> EvaluationConfig:
     """Return the record that TOML text describes; unknown keys and wrong types are refused."""
     import tomllib
 
     try:
+        text = text if isinstance(text, str) else text.decode()
         return config_from_dict(tomllib.loads(text), place)
-    except tomllib.TOMLDecodeError as error:
+    except UnicodeDecodeError:
+        raise fail(place, "a readable configuration (TOML)", "not UTF-8 text") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise fail(place, "TOML text", f"something else ({error})") from None
 
 
@@ -168,10 +171,10 @@ def config_from_dict(values: dict[str, Any], place: str = "config") -> Evaluatio
 def read_config(path: Path) -> EvaluationConfig:
     """Read a configuration file."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise fail(str(path), "a readable configuration (TOML)", reason) from None
+        text = path.read_bytes()
+    except OSError as error:
+        expected = "a readable configuration (TOML)"
+        raise fail(str(path), expected, error.strerror or "an error") from None
     return config_from_toml(text, str(path))
 
 

@@ -31,6 +31,7 @@ import msgspec
 
 from lincat._arguments import fail
 from lincat._files import new_folder, sweep_drafts, write_atomically
+from lincat._json import decoded
 from lincat._seals import JSON, LINE, TOML
 from lincat.inference.answer import Answer
 from lincat.learners.divergence import DivergenceError
@@ -147,8 +148,8 @@ class RunFolder:
         place = str(self.config_file)
         remedy = "restore it, or begin another run with lincat evaluate --config"
         what = "the configuration of the run"
-        text = TOML.opened(_read(self.config_file), place, what, remedy)
-        return config_from_toml(text.decode(), place)
+        text = TOML.opened(read_bytes(self.config_file), place, what, remedy)
+        return config_from_toml(text, place)
 
     @config.setter
     def config(self, config: EvaluationConfig) -> None:
@@ -158,7 +159,7 @@ class RunFolder:
     def versions(self) -> dict[str, str]:
         """Versions of lincat and what it stands on, when the run began."""
         text = _opened(self.versions_file, "versions of packages")
-        return msgspec.json.decode(text, type=dict[str, str])
+        return decoded(text, str(self.versions_file), "versions of packages", dict[str, str])
 
     # -------------------------------------------------------------------------------- metrics
 
@@ -172,12 +173,12 @@ class RunFolder:
         if not self.metrics_file.exists():
             return []
         what, remedy = "a row of the learning curves", "remove the file to do without it"
-        *lines, _ = _read(self.metrics_file).split(b"\n")
+        *lines, _ = read_bytes(self.metrics_file).split(b"\n")
         rows = []
         for number, line in enumerate(lines, 1):
             place = f"{self.metrics_file}, line {number}"
             text = LINE.opened(line + b"\n", place, what, remedy)
-            rows.append(msgspec.json.decode(text, type=MetricsRow))
+            rows.append(decoded(text, place, what, MetricsRow, remedy=remedy))
         return rows
 
     def forget_metrics(self) -> None:
@@ -234,10 +235,11 @@ class RunFolder:
 
 
 def _opened(path: Path, what: str, remedy: str = "") -> bytes:
-    return JSON.opened(_read(path), str(path), what, remedy)
+    return JSON.opened(read_bytes(path), str(path), what, remedy)
 
 
-def _read(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file of a run."""
     try:
         return path.read_bytes()
     except OSError as error:

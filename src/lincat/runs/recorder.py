@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import InvalidInputError
+from lincat._tensors import read_packed
 from lincat.core.grid import Grid
 from lincat.inference.settling import Settling
 from lincat.learners._categorical import CategoricalLearner
@@ -71,9 +72,13 @@ class Recorder:
         recorder._recorded = max((row.transitions for row in folder.metrics()), default=-1)
         file = checkpoint / "settling.safetensors"
         if recorder.moves is not None and file.exists():
-            state: dict[str, Any] = load(file.read_bytes())
-            numbers = {key: int(state[key]) for key in ("length", "begin")}
-            recorder.moves = Settling.from_state(recorder._probe, {**state, **numbers})
+
+            def build(content: bytes) -> Settling:
+                state: dict[str, Any] = load(content)
+                numbers = {key: int(state[key]) for key in ("length", "begin")}
+                return Settling.from_state(recorder._probe, {**state, **numbers})
+
+            recorder.moves = read_packed(file, "record of how a run settles", build)
             recorder._grid = model.learner.grid_
         return recorder
 

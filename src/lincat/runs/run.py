@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from lincat._arguments import fail
 from lincat._files import TemporaryFolder, new_folder, write_atomically
 from lincat._rows import text_table
 from lincat._text import as_arguments
@@ -109,7 +110,11 @@ class Run:
     @cached_property
     def shown(self) -> ShownStates:
         """The states that the report shows, as observations."""
-        return self._folder.shown
+        shown = self._folder.shown
+        if shown.names != self.names:
+            expected = f"the states of {self._folder.result_file.name}"
+            raise fail(str(self._folder.states_file), expected, "others", "evaluate again")
+        return shown
 
     def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distribution of the return from each observation, as the source gives them.

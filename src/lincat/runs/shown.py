@@ -13,6 +13,8 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import fail
+from lincat._json import decoded
+from lincat._text import one_line
 from lincat._typing import FloatArray, IntArray
 from lincat.data.mixed import coordinates, is_mixed, is_text, mixed_of, rows_of
 from lincat.data.steps import Steps
@@ -69,11 +71,16 @@ class ShownStates:
     @classmethod
     def from_json(cls, text: bytes, place: str = "states") -> ShownStates:
         """Read what :meth:`to_json` wrote; ``place`` names it in errors."""
+        stored = decoded(text, place, "the states of a run", _Stored)
         try:
-            stored = msgspec.json.decode(text, type=_Stored)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise fail(place, "the states of a run", f"something else ({error})") from None
-        return cls(stored.names, [_restored(one) for one in stored.members])
+            members = [_restored(one) for one in stored.members]
+            if len(members) != len(stored.names) or not all(map(len, members)):
+                raise ValueError(f"{len(stored.names)} names for {len(members)} states")
+            np.concatenate(members)  # of one kind, and as wide as each other
+        except (ValueError, TypeError, OverflowError) as error:
+            got = f"something else ({one_line(error)[:200]})"
+            raise fail(place, "the states of a run", got) from None
+        return cls(stored.names, members)
 
 
 def start_observations(steps: Steps, cuts: Collection[int] = ()) -> Any:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from lincat._arguments import fail
+from lincat._json import decoded
 from lincat.inference.answer import Answer, Caution
 from lincat.runs.conclude import SourceFacts, answer_of
-from lincat.runs.folder import RunFolder
+from lincat.runs.folder import RunFolder, read_bytes
 from lincat.runs.model import Model
 from lincat.runs.recorder import Recorder
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class SoFar(msgspec.Struct):
@@ -19,24 +23,25 @@ class SoFar(msgspec.Struct):
 
     seconds: float
     notes: list[str]
-    n_step: int
-    held: int
+    n_step: Annotated[int, msgspec.Meta(ge=1)]
+    held: Count
     # Steps that were looked at before the first was learned from; a run is stopped after these.
-    warmed: int
+    warmed: Count
     # Passes before this one, and how many transitions each of them had.
-    passes: int
-    in_pass: int
+    passes: Count
+    in_pass: Count
     # Of the source, as it was read so far.
     facts: SourceFacts | None = None
     # Its tables, and how many rows they had; where held-out steps begin and end, if all over it.
     places: list[str] = []
-    rows: int | None = None
-    edges: list[int] | None = None
+    rows: Count | None = None
+    edges: list[Count] | None = None
 
     @classmethod
     def read(cls, checkpoint: Path) -> SoFar:
         """Read it from a checkpoint."""
-        return msgspec.json.decode((checkpoint / "progress.json").read_bytes(), type=cls)
+        file = checkpoint / "progress.json"
+        return decoded(read_bytes(file), str(file), "the progress of a run", cls)
 
 
 def newest(

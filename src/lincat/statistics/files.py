@@ -11,14 +11,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import check_array, fail
+from lincat._arguments import check_array, check_sparse, fail
 from lincat._tensors import pack, read_packed, unpack, write_packed
 from lincat._typing import FeatureMatrix, IntArray
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.blocks import Block, Blocks
+from lincat.statistics.checking import checked
 from lincat.statistics.dense import DenseSums, Stack
 from lincat.statistics.groups import Groups
 from lincat.statistics.reward_nodes import RewardNodes
@@ -81,25 +83,26 @@ def _build(content: bytes) -> Statistics:
 
 
 def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, Any]) -> Statistics:
-    """Return the statistics that :func:`packed` took apart."""
-    statistics = Statistics(**params)
-    statistics.count, statistics._dense = state["count"], state["dense"]
-    statistics.trace = Trace(state["count"], int(state["trace"], 16))
+    """Return the statistics that :func:`packed` took apart, if they fit together."""
+    made, numbers = checked(params, state, arrays)
+    statistics = Statistics(**msgspec.structs.asdict(made))
+    statistics.count, statistics._dense = numbers.count, numbers.dense
+    statistics.trace = Trace(numbers.count, int(numbers.trace, 16))
     low, high, norm = arrays["ranges"].tolist()
     statistics.reward_low, statistics.reward_high, statistics._largest_norm = low, high, norm
-    nodes = RewardNodes(state["number"], check_array(arrays["nodes"], "nodes"))
-    nodes.exact, nodes.counts = state["exact"], arrays["node_counts"]
+    nodes = RewardNodes(numbers.number, check_array(arrays["nodes"], "nodes"))
+    nodes.exact, nodes.counts = numbers.exact, arrays["node_counts"]
     keys = [(r, int(p), g) for r, p, g in arrays["groups"].tolist()]
     statistics._nodes, statistics._groups = nodes, Groups(keys)
-    blocks = Blocks(state["most"], state["length"])
-    read = _dense_sums if state["dense"] else _sparse_sums
+    blocks = Blocks(numbers.most, numbers.length)
+    read = _dense_sums if numbers.dense else _sparse_sums
     ends = arrays["block_has_end"].tolist()
     columns = (arrays["block_counts"].tolist(), arrays["block_weights"].tolist(), ends)
     closed = arrays["block_closed"].tolist()
-    sums = read(arrays, len(closed), params["n_features"])
+    sums = read(arrays, len(closed), made.n_features or 0)
     blocks.items = [Block(*block) for block in zip(sums, *columns, closed, strict=True)]
     statistics._blocks = blocks
-    statistics._waiting = Waiting(_waiting_rows(arrays, params["n_features"]))
+    statistics._waiting = Waiting(_waiting_rows(arrays, made.n_features or 0))
     return statistics
 
 
@@ -201,7 +204,8 @@ def _waiting_rows(arrays: dict[str, Any], d: int) -> list[Rows]:
             features.append(arrays[f"waiting_{name}"])
             continue
         triple = [arrays[f"waiting_{name}_{part}"] for part in ("data", "indices", "indptr")]
-        features.append(scipy.sparse.csr_array(tuple(triple), shape=(len(columns[0]), d)))
+        matrix = scipy.sparse.csr_array(tuple(triple), shape=(len(columns[0]), d))
+        features.append(check_sparse(matrix, f"waiting_{name}"))
     return [Rows(features[0], features[1], *columns)]
 
 

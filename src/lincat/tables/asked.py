@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._json import decoded
 from lincat._text import shown
 from lincat._typing import BoolArray, FloatArray
 from lincat.data.mixed import is_missing, mixed_of
@@ -281,10 +281,7 @@ def json_values(path: str) -> list[Any]:
     """Return the list that a JSON file holds."""
     with reading(path, "JSON file"):
         stream = input_bytes(path)
-        try:
-            values = msgspec.json.decode(stream.read())
-        except msgspec.DecodeError as error:
-            raise fail(path, "a JSON list of observations", f"something else ({error})") from None
+        values = decoded(stream.read(), path, "a JSON list of observations")
     if not isinstance(values, list) or not values:
         raise fail(path, "a JSON list of observations", f"{shown(values)}")
     return values

@@ -191,6 +191,9 @@ def integers(values: Any) -> tuple[IntArray, BoolArray | None]:
         good = (np.floor(found) == found) & (np.abs(found) < 2.0**63)
         return np.where(good, found, 0.0).astype(np.int64), None if good.all() else ~good
     bad = None
+    if pa.types.is_uint64(values.type):  # of which not all are int64
+        most = pa.scalar(2**63 - 1, pa.uint64())
+        values = pc.if_else(pc.greater(values, most), pa.scalar(None, pa.uint64()), values)
     if values.null_count:
         bad = pc.is_null(values).to_numpy(zero_copy_only=False)
         values = pc.fill_null(values, 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from lincat._json import NOT_JSON
 from lincat.tables.readers import STDIN, input_bytes, open_table
 
 _BLOCK = 1 << 20
@@ -58,7 +59,7 @@ def _elements(path: str) -> int | None:
     with input_bytes(path) as file:
         try:
             return len(msgspec.json.decode(file.read(), type=list[msgspec.Raw]))
-        except msgspec.DecodeError:
+        except NOT_JSON:
             return None
 
 

@@ -7,6 +7,7 @@ formats, Parquet and Arrow; ``text.py`` holds CSV and JSON lines.
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,17 +17,21 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._text import one_line
 from lincat._typing import IntArray
 from lincat.tables.formats import FORMATS
+from lincat.tables.parquet_footer import ColumnFacts, column_facts
 
 STDIN = "-"
 # Bytes of a column of a row group read ahead. Without a limit the reader loads the whole column of
 # a row group, and a file may be a single row group.
 _READ_AHEAD = 1 << 16
+_MOST_COLUMNS = 1 << 16
+_LARGEST_CELL = 1 << 20  # numbers of an observation, or bytes of a text
 
 
 @dataclass(frozen=True)
@@ -126,7 +131,7 @@ def reading(path: str, what: str) -> Iterator[None]:
         got = error.strerror or one_line(error)[:200]
         expected = "a readable file" if error.strerror else f"a readable {what}"
         raise fail(name_of(path), expected, got) from None
-    except (pa.ArrowException, ValueError, UnicodeError) as error:
+    except (pa.ArrowException, csv.Error, ValueError, UnicodeError) as error:
         raise fail(name_of(path), f"a readable {what}", one_line(error)[:200]) from None
 
 
@@ -194,20 +199,15 @@ class _ParquetTable:
             check_file(path)
             if Path(path).stat().st_size == 0:
                 raise fail(path, "a Parquet file", "an empty file")
+            self._facts = column_facts(path) or []
             self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
             self.names = list(self._file.schema_arrow.names)
             self.n_rows = self._file.metadata.num_rows
+        check_width(len(self.names), path)
 
     def misses(self, names: Sequence[str]) -> bool:
         """Whether the file says that cells of these columns are missing."""
-        metadata = self._file.metadata
-        places = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path in names]
-        for group in range(metadata.num_row_groups):
-            for i in places:
-                known = metadata.row_group(group).column(i).statistics
-                if known is not None and known.has_null_count and known.null_count:
-                    return True
-        return False
+        return any(column.nulls for column in self._facts if column.name in names)
 
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
         metadata = self._file.metadata
@@ -217,9 +217,11 @@ class _ParquetTable:
             group += 1
         groups = list(range(group, metadata.num_row_groups))
         with reading(self._path, "Parquet file"):
+            _check_cells(self._facts, needed, self._path)
             # Threads of Arrow's own would take the core on which the learner runs.
             for batch in self._file.iter_batches(rows, groups, list(needed), use_threads=False):
                 batch.validate(full=True)  # that texts are texts
+                _check_lengths(batch, self._path)
                 yield arrow_chunk(batch, at)
                 at += len(batch)
 
@@ -237,6 +239,7 @@ class _ArrowTable:
             self._input = _open_arrow(path)
             self._reader = self._open(None)
             self.names = list(self._reader.schema.names)
+        check_width(len(self.names), path)
 
     def _open(self, fields: list[int] | None) -> Any:
         options = pa.ipc.IpcReadOptions(use_threads=False, included_fields=fields)
@@ -255,6 +258,7 @@ class _ArrowTable:
                 reader = self._open([self.names.index(name) for name in needed])
             for batch in _arrow_batches(reader):
                 batch.validate(full=True)  # before it is cut: a damaged one would end the process
+                _check_lengths(batch, self._path)
                 for start in range(0, len(batch), rows):
                     piece = batch.slice(start, rows)
                     yield arrow_chunk(piece, at)
@@ -288,6 +292,39 @@ def _arrow_batches(reader: Any) -> Iterator[Any]:
             yield reader.get_batch(i)
     else:
         yield from reader
+
+
+def check_width(columns: int, path: str) -> None:
+    """Refuse tables of very many columns, which take long to look through."""
+    if columns > _MOST_COLUMNS:
+        raise fail(name_of(path), f"at most {_MOST_COLUMNS:,} columns", f"{columns:,}")
+
+
+def _check_cells(columns: Sequence[ColumnFacts], needed: Sequence[str], path: str) -> None:
+    """Refuse what a few rows would unpack to, before it is unpacked: a kB can hold 10⁸ numbers."""
+    for column in columns:
+        size = max(column.numbers, column.size // 8)
+        if column.name in needed and size > _LARGEST_CELL * max(column.rows, 1):
+            raise _too_large(column.name, path)
+
+
+def _check_lengths(batch: Any, path: str) -> None:
+    """Refuse cells that are longer than any observation, or name of a state."""
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        kind = column.type
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            lengths = pc.list_value_length(column)
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            lengths = pc.binary_length(column)
+        else:
+            continue
+        if (pc.max(lengths).as_py() or 0) > _LARGEST_CELL:
+            raise _too_large(name, path)
+
+
+def _too_large(column: str, path: str) -> InvalidInputError:
+    expected = f"cells of at most {_LARGEST_CELL:,} numbers or bytes"
+    return fail(f"{name_of(path)}, {column}", expected, "larger ones", "leave the column out")
 
 
 def arrow_chunk(batch: Any, at: int) -> Chunk:

@@ -20,11 +20,20 @@ import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._json import NOT_JSON
 from lincat._typing import IntArray
-from lincat.tables.readers import Chunk, input_bytes, name_of, numbers_without, reading
+from lincat.tables.readers import (
+    Chunk,
+    check_width,
+    input_bytes,
+    name_of,
+    numbers_without,
+    reading,
+)
 
 _BLOCK = 1 << 20  # bytes read at a time
-_LONGEST_LINE = 1 << 26
+# Bytes: a number takes two in JSON, and thirty in Python. An array has all rows in a line.
+_LONGEST_LINE, _LONGEST_ARRAY = 1 << 23, 1 << 26
 _DECIMAL_COMMA = r"^(\s*[+-]?\d*),(\d+(?:[eE][+-]?\d+)?\s*)$"
 # The file that Arrow read last. Its reading thread lets go of a file a moment after the last row is
 # out; were nobody else to hold it, that takes the interpreter, and a process that is ending aborts.
@@ -56,8 +65,14 @@ class CsvTable:
             header = line.decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
             raise fail(name_of(path), "text in UTF-8", "other bytes in the header") from None
+        if "\r" in header or "\n" in header:
+            remedy = "convert it: tr '\\r' '\\n'"
+            raise fail(name_of(path), "lines that end with a newline", "carriage returns", remedy)
         self._delimiter = max(",;\t", key=header.count)
-        self.names = [x.strip() for x in next(csv.reader([header], delimiter=self._delimiter), [])]
+        check_width(header.count(self._delimiter) + 1, path)
+        with reading(path, "CSV file"):
+            cells = next(csv.reader([header], delimiter=self._delimiter), [])
+        self.names = [x.strip() for x in cells]
         if not any(self.names):
             raise fail(name_of(path), "a CSV file with a header", "an empty file")
 
@@ -150,6 +165,7 @@ class JsonTable:
             self._blocks = _objects(_blocks(self._input, path))
             self._begun: list[list[bytes]] = []  # read while looking for the names of columns
             self.names = list(self._first_object())
+        check_width(len(self.names), path)
 
     def _first_object(self) -> dict[str, Any]:
         """Return the first line that can be used."""
@@ -158,7 +174,7 @@ class JsonTable:
             for line in lines:
                 try:
                     first = msgspec.json.decode(line)
-                except (msgspec.DecodeError, UnicodeError):
+                except NOT_JSON:
                     first = None
                 if isinstance(first, dict):
                     return first
@@ -190,7 +206,7 @@ class JsonTable:
         numbers: IntArray | None = None
         try:
             values = [decoder.decode(line) for line in lines]
-        except (msgspec.DecodeError, UnicodeError):
+        except NOT_JSON:
             values, numbers = self._decode_one_by_one(lines, decoder, at)
         cells = zip(*map(msgspec.structs.astuple, values), strict=True)
         columns = dict(zip(needed, map(list, cells), strict=True)) if values else {}
@@ -204,7 +220,7 @@ class JsonTable:
             try:
                 values.append(decoder.decode(line))
                 numbers.append(row)
-            except (msgspec.DecodeError, UnicodeError) as error:
+            except NOT_JSON as error:
                 if self._stop:  # what comes before that row can be used
                     shown = f"{line[:60].decode(errors='replace')!r} ({error})"
                     self._error = bad_row(self._path, row, "a JSON object", shown)
@@ -262,14 +278,15 @@ def _first_line(stream: Any, path: str) -> tuple[bytes, bytes]:
 
 def _blocks(stream: Any, path: str) -> Iterator[list[bytes]]:
     """Yield the lines of a stream, a block of them at a time, without their ends."""
-    pending = b""
+    pending, limit = b"", 0
     while more := stream.read(_BLOCK):
         pending += more
+        limit = limit or (_LONGEST_ARRAY if pending.lstrip().startswith(b"[") else _LONGEST_LINE)
         end = pending.rfind(b"\n") + 1
         if end:
             yield _lines(pending[:end])
             pending = pending[end:]
-        _check_length(pending, path)
+        _check_length(pending, path, limit)
     if pending:
         yield _lines(pending)
 
@@ -284,7 +301,7 @@ def _objects(blocks: Iterator[list[bytes]]) -> Iterator[list[bytes]]:
             content = b"\n".join([*first, *itertools.chain.from_iterable(blocks)])
             yield [bytes(one) for one in msgspec.json.decode(content, type=list[msgspec.Raw])]
             return
-        except msgspec.DecodeError as error:
+        except NOT_JSON as error:
             raise ValueError(f"an array that is no JSON ({error})") from None
     yield first
     yield from blocks
@@ -294,6 +311,6 @@ def _lines(block: bytes) -> list[bytes]:
     return [line for line in block.split(b"\n") if line and not line.isspace()]
 
 
-def _check_length(line: bytes, path: str) -> None:
-    if len(line) > _LONGEST_LINE:
-        raise fail(name_of(path), f"lines of less than {_LONGEST_LINE} bytes", "a longer one")
+def _check_length(line: bytes, path: str, limit: int = _LONGEST_LINE) -> None:
+    if len(line) > limit:
+        raise fail(name_of(path), f"lines of less than {limit:,} bytes", "a longer one")
