@@ -105,14 +105,16 @@ class Tabular(Features):
         self.n_features_ = n_features
         self._most_ = 0
 
-    def grow_to(self, most: int) -> None:
-        """Let a table without a given capacity have up to so many rows, should ids come.
+    def grow_to(self, most: int) -> bool:
+        """Let a table without a given capacity have up to so many rows; return whether it may.
 
         It doubles when it is full but for one row, so that whoever learns has an example of a row
         that was never used.
         """
-        if self._rows_ is not None and self.capacity is None:
-            self._most_ = most
+        if self._rows_ is None or self.capacity is not None:
+            return False
+        self._most_ = most
+        return True
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
         if self._rows_ is None:

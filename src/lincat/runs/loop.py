@@ -106,6 +106,7 @@ class EvaluationRun:
         self._failure: InvalidInputError | None = None  # that ended a stream
         self._begun_with = 0  # transitions of the checkpoint
         self._rows = 0  # of the table, when the learner last had room
+        self._grows = False  # the table of a stream
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
@@ -176,8 +177,10 @@ class EvaluationRun:
         yield Progress("preparing", done, total)
         stop = None if opened.is_live else self._stop
         while True:
-            made = map(self.model.transitions, self._prepared(batches))
-            with closing(prefetched(made, stop=stop)) as reader:
+            made = (self.model.transitions(steps) for steps in self._prepared(batches))
+            # A table must not grow ahead of its learner: when it does would be a matter of chance.
+            ahead = made if self._grows else prefetched(made, stop=stop)
+            with closing(ahead) as reader:
                 for done in self._learn(reader):
                     yield Progress("learning", done, total)
             if not self._another_pass():
@@ -329,7 +332,7 @@ class EvaluationRun:
             self._held = HoldOut(so_far.held)
         self._begun_with = self.model.done
         self._rows = self.model.features.n_features_
-        let_grow(self.model, self.config, opened)
+        self._grows = let_grow(self.model, self.config, opened)
         done: int = self.model.done - self._passes * self._in_pass
         self.recorder = Recorder.read(
             checkpoint, self.folder, self.model, self.shown, live=opened.is_live
@@ -366,11 +369,14 @@ class EvaluationRun:
         self.model, self._n_step, said = begin_model(sample, self.config, self._opened)
         self.notes += said
         self._rows = self.model.features.n_features_
-        let_grow(self.model, self.config, self._opened)
+        self._grows = let_grow(self.model, self.config, self._opened)
         self.shown = self._choose_shown(sample)
         self.folder.shown = self.shown
         self.recorder = Recorder(self.folder, self.model, self.shown, live=self._opened.is_live)
         rehearse(self.model, sample[:FIRST_PIECE], self.config.batch_size)
+        if self._grows:  # not before there is something to go on from
+            whole = joined(first)
+            first = [part for part in (whole[:enough], whole[enough:]) if len(part)]
         return itertools.chain(first, batches)
 
     def _choose_shown(self, sample: Steps) -> ShownStates:

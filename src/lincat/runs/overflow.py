@@ -39,12 +39,13 @@ def begun_larger(
     return msgspec.structs.replace(config, features="tabular", feature_options={"capacity": rows})
 
 
-def let_grow(model: Model, config: EvaluationConfig, opened: Opened) -> None:
-    """Let the table of a stream grow, unless its size was given or it forgets."""
+def let_grow(model: Model, config: EvaluationConfig, opened: Opened) -> bool:
+    """Let the table of a stream grow, unless its size was given or it forgets; return whether."""
     features, learner = model.features, model.learner
     steps = isinstance(learner, CategoricalLSTD) or learner.settles_at_solution
-    if opened.is_live and isinstance(features, Tabular) and steps and config.window is None:
-        features.grow_to(_MOST_IDS)
+    if not (opened.is_live and isinstance(features, Tabular) and steps and config.window is None):
+        return False
+    return features.grow_to(_MOST_IDS)
 
 
 def with_room(model: Model, config: EvaluationConfig) -> Model:

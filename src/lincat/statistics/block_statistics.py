@@ -173,6 +173,13 @@ class Statistics:
         other._settled_copy = None
         return other
 
+    def on_nodes(self, nodes: RewardNodes) -> Statistics:
+        """Return the same sums with rewards on nodes that cover all of them."""
+        other, groups = self._settled().copy(), Groups()
+        other._blocks = other._blocks.regrouped(other._groups.shares(nodes, groups))
+        other._nodes, other._groups = nodes.copy(), groups
+        return other
+
     def totals(self) -> Totals:
         """Return the sums over all blocks."""
         return self._sum(range(self.n_blocks))
@@ -221,6 +228,11 @@ class Statistics:
     def nodes_(self) -> FloatArray:
         """The values that stand for rewards, ascending."""
         return self._settled()._nodes.values.copy()
+
+    @property
+    def reward_nodes(self) -> RewardNodes:
+        """The nodes with how they were chosen, for statistics that have to agree on them."""
+        return self._settled()._nodes.copy()
 
     @property
     def exact_rewards(self) -> bool:
