@@ -16,6 +16,7 @@ from lincat.cli.options import (
     pairs,
     require_option,
     terminal,
+    workers_options,
 )
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
@@ -160,6 +161,7 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
 @click.option("--below", type=float, metavar="C", help="Show the chance of a return below this.")
 @click.option("--show", "n_states", type=int, help="Typical states to show.  [default: 8]")
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
+@workers_options
 @require_option
 @output_options
 def evaluate(
@@ -189,10 +191,12 @@ def evaluate(
       lincat evaluate
       lincat evaluate gym:FrozenLake-v1 --gamma 0.95 --validate 2000
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
+      lincat evaluate 'logs/**/*.parquet' --workers 8
       cat log.jsonl | lincat evaluate - --gamma 0.99
     """
     from lincat.runs.folder import RunFolder
     from lincat.runs.loop import EvaluationRun
+    from lincat.runs.pools import open_pool
     from lincat.runs.sources import open_source
 
     seeded = click.get_current_context().get_parameter_source("seed")
@@ -205,11 +209,12 @@ def evaluate(
     settings = _settings(source, config, given)
     find_local_modules()
     opened = open_source(settings)  # before anything is written or, with --force, cleared
+    pool = open_pool(settings, opened)
     folder = RunFolder.create(
         _default_folder(settings) if out is None else out, settings, force=force
     )
     with folder.kept_if_learned():
-        run = EvaluationRun(folder, opened)
+        run = EvaluationRun(folder, opened, pool=pool)
         finish(folder, run, require=require, as_json=as_json, quiet=quiet)
 
 

@@ -14,6 +14,7 @@ from lincat.cli.options import (
     machine_options,
     require_option,
     run_argument,
+    workers_options,
 )
 
 
@@ -30,6 +31,7 @@ from lincat.cli.options import (
 @click.option(
     "--on-bad-rows", type=click.Choice(["stop", "skip"]), help="Instead of what the run was told."
 )
+@workers_options
 @require_option
 @machine_options
 def resume(
@@ -38,6 +40,8 @@ def resume(
     steps: int | None,
     append: bool,
     on_bad_rows: Literal["stop", "skip"] | None,
+    workers: int | None,
+    scheduler: str | None,
     require: bool,
     as_json: bool,
     quiet: bool,
@@ -61,5 +65,13 @@ def resume(
 
     folder = RunFolder.open(run)
     find_local_modules()
-    run_on = continued(folder, steps=steps, append=append, more=more, on_bad_rows=on_bad_rows)
+    run_on = continued(
+        folder,
+        steps=steps,
+        append=append,
+        more=more,
+        on_bad_rows=on_bad_rows,
+        workers=workers,
+        scheduler=scheduler,
+    )
     finish(folder, run_on, require=require, as_json=as_json, quiet=quiet)

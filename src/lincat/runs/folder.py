@@ -5,6 +5,7 @@
     states.json             the states that the report shows, chosen once
     metrics.jsonl           rows of the learning curves, as they come
     checkpoints/<n>/        everything after n transitions, enough to continue from; the newest two
+    parts/                  sums of parts that are done, until all are (--workers, --scheduler)
     model.safetensors       the learner at the end, for lincat.load
     averages.safetensors    instead of it, in the folder that lincat export writes
     features.safetensors    its features, for lincat.load_features
@@ -79,6 +80,7 @@ class RunFolder:
         self.result_file = path / "result.json"
         self.report_file = path / "report.html"
         self._checkpoints = path / "checkpoints"
+        self.parts = path / "parts"
 
     @classmethod
     def create(cls, path: Path, config: EvaluationConfig, *, force: bool = False) -> RunFolder:
@@ -131,6 +133,7 @@ class RunFolder:
         for name, file in vars(self).items():
             if name.endswith("_file"):
                 file.unlink(missing_ok=True)
+        self.forget_parts()
         if self._checkpoints.is_dir():
             # By their names: other programs keep checkpoints too.
             for place in self._checkpoints.iterdir():
@@ -217,6 +220,15 @@ class RunFolder:
         """Drop what a run has learned that begins again."""
         for place in self._all_checkpoints():
             shutil.rmtree(place, ignore_errors=True)
+
+    def forget_parts(self) -> None:
+        """Drop sums of parts, by their names: other programs may keep something there."""
+        if self.parts.is_dir():
+            for file in self.parts.iterdir():
+                if re.fullmatch(r"[0-9a-f]{12}-\d{6}", file.name):
+                    file.unlink(missing_ok=True)
+            if not any(self.parts.iterdir()):
+                self.parts.rmdir()
 
     def last_checkpoint(self) -> Path | None:
         """The folder of the newest checkpoint."""

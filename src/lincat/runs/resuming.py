@@ -13,6 +13,7 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
 from lincat.runs.lock import claim, release
 from lincat.runs.loop import EvaluationRun
+from lincat.runs.pools import open_pool
 from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened, open_source
 from lincat.tables.finding import find_files
@@ -27,6 +28,8 @@ def continued(
     append: bool = False,
     more: Sequence[str] = (),
     on_bad_rows: Literal["stop", "skip"] | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> EvaluationRun:
     """Return a run that goes on where its last checkpoint is, if it is not at its end.
 
@@ -43,12 +46,15 @@ def continued(
         Logs to add, with ``append``.
     on_bad_rows : "stop" or "skip", optional
         Instead of what the run was told.
+    workers : int, optional
+    scheduler : str, optional
+        Who sums the parts of a log that are left, instead of who did.
     """
     if more and not append:
         raise fail("MORE", "nothing, or --append with it", ", ".join(more))
     claim(folder.path)
     try:
-        return _continued(folder, given, steps, append, more, on_bad_rows)
+        return _continued(folder, given, steps, append, more, on_bad_rows, workers, scheduler)
     except BaseException:
         release(folder.path)
         raise
@@ -61,6 +67,8 @@ def _continued(
     append: bool,
     more: Sequence[str],
     on_bad_rows: Literal["stop", "skip"] | None,
+    workers: int | None,
+    scheduler: str | None,
 ) -> EvaluationRun:
     done = folder.answer if folder.finished else None
     remedy = "lincat report draws it again"
@@ -72,18 +80,28 @@ def _continued(
     config = folder.config
     if on_bad_rows is not None:
         config = msgspec.structs.replace(config, on_bad_rows=on_bad_rows)
+    by_parts = config.workers is not None or config.scheduler is not None
+    if workers is not None or scheduler is not None:
+        if not by_parts:
+            got = "one that is read as one stream"
+            raise fail("RUN", "a run that was begun with --workers or --scheduler", got)
+        config = msgspec.structs.replace(config, workers=workers, scheduler=scheduler)
     if steps is not None or append:
         config = msgspec.structs.replace(config, steps=steps)
     if append and (given is None or given.source is None):
         config = _with_new_files(folder, config, list(more))
     opened = open_source(config, given)  # before anything is written
+    checkpoint = folder.last_checkpoint()
+    pool = None
+    if checkpoint is None or int(checkpoint.name) == 0:  # else what is new is read as one stream
+        pool = open_pool(config, opened, None if given is None else given.client)
     if append:
         _check_new_rows(folder, opened)
     if config != folder.config:
         folder.config = config
         if done is not None:  # not any more, should this be interrupted too
             folder.answer = msgspec.structs.replace(done, complete=False)
-    return EvaluationRun(folder, opened, append=append)
+    return EvaluationRun(folder, opened, append=append, pool=pool)
 
 
 def _with_new_files(

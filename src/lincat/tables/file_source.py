@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -165,6 +165,11 @@ class FileSource:
     def missing_cells(self) -> dict[str, int]:
         """How many cells of each column were missing in rows that the last pass has kept so far."""
         return dict(self._n_missing)
+
+    def count_elsewhere(self, skipped: int, missing: Mapping[str, int]) -> None:
+        """Count what other processes left out of their stretches, and what they missed there."""
+        self._skipped += skipped
+        self._n_missing.update(missing)
 
     @property
     def starts(self) -> None:
