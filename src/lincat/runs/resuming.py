@@ -54,6 +54,7 @@ def continued(
         raise fail("MORE", "nothing, or --append with it", ", ".join(more))
     claim(folder.path)
     try:
+        folder.sweep()
         return _continued(folder, given, steps, append, more, on_bad_rows, workers, scheduler)
     except BaseException:
         release(folder.path)
@@ -91,7 +92,7 @@ def _continued(
     if append and (given is None or given.source is None):
         config = _with_new_files(folder, config, list(more))
     opened = open_source(config, given)  # before anything is written
-    checkpoint = folder.last_checkpoint()
+    checkpoint = folder.checkpoints.newest()
     pool = None
     if checkpoint is None or int(checkpoint.name) == 0:  # else what is new is read as one stream
         pool = open_pool(config, opened, None if given is None else given.client)
@@ -108,7 +109,7 @@ def _with_new_files(
     folder: RunFolder, config: EvaluationConfig, more: list[str]
 ) -> EvaluationConfig:
     """Put files that are new behind those that were read, whatever they are called."""
-    checkpoint = folder.last_checkpoint()
+    checkpoint = folder.checkpoints.intact().place
     so_far = None if checkpoint is None else SoFar.read(checkpoint)
     if so_far is None or not so_far.places:
         got = f"a run of {', '.join(config.source)}"
@@ -126,7 +127,7 @@ def _with_new_files(
 
 
 def _check_new_rows(folder: RunFolder, opened: Opened) -> None:
-    checkpoint = folder.last_checkpoint()
+    checkpoint = folder.checkpoints.intact().place
     if checkpoint is None or opened.is_live:
         return
     seen, rows = SoFar.read(checkpoint).rows, opened.rows
