@@ -20,12 +20,9 @@ def write_log(folder, rows=4000, files=2):
         {name: log[name] for name in names} | {"obs_0": log["x"][:, 0], "obs_1": log["x"][:, 1]}
     )
     size = rows // files
+    group = -(-size // (GROUPS // files))
     for i in range(files):
-        pq.write_table(
-            table.slice(i * size, size),
-            folder / f"{i}.parquet",
-            row_group_size=-(-size // (GROUPS // files)),
-        )
+        pq.write_table(table.slice(i * size, size), folder / f"{i}.parquet", row_group_size=group)
     return folder / "*.parquet"
 
 

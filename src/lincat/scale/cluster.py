@@ -9,6 +9,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any
 
 from lincat._arguments import InvalidInputError, fail, reason
@@ -16,6 +17,8 @@ from lincat._version import __version__
 from lincat.scale.pool import Job, pickled, run_piece
 
 _SECONDS = 10.0  # for which a scheduler may be silent, and workers may be missing
+_PATIENCE = 600.0  # for a piece that was done, and is done again
+_NOTICED = 0.5  # after which a client knows that its scheduler is gone
 _ATTEMPTS = 10  # at a piece whose workers die each time; Dask makes three or four of each
 
 
@@ -98,17 +101,21 @@ class Cluster:
             while under_way:
                 future = self._next(done)
                 number = under_way.pop(future)
-                if future.status == "finished":
-                    yield number, _result(future, self.address)
+                outcome = _outcome(future)
+                if isinstance(outcome, bytes):
+                    yield number, outcome
                     continue
-                error = future.exception() if future.status == "error" else None
-                if error is None:
-                    raise _lost(self.address, None)
-                if not isinstance(error, KilledWorker):
-                    raise _of_worker(error)
+                if isinstance(
+                    outcome, CancelledError
+                ):  # by a scheduler that forgot, or that is lost
+                    time.sleep(_NOTICED)
+                if client.status != "running":
+                    raise _lost(self.address, outcome)
+                if not isinstance(outcome, KilledWorker | CancelledError | OSError):
+                    raise _of_worker(outcome)
                 if attempts[number] == _ATTEMPTS:
                     remedy = "is there enough memory on the workers?"
-                    raise fail("workers", "workers that live", reason(error), remedy)
+                    raise fail("workers", "workers that live", reason(outcome), remedy)
                 begin(number)
         finally:
             if client.status == "running":
@@ -174,11 +181,13 @@ def _kept(content: bytes) -> bytes:
     return content
 
 
-def _result(future: Any, address: str) -> bytes:
+def _outcome(future: Any) -> bytes | BaseException:
+    """What was done, or what went wrong."""
     try:
-        content: bytes = future.result(timeout=60)
-    except Exception as error:  # done, but lost on its way
-        raise _lost(address, error) from error
+        # Where the worker that has it died meanwhile, Dask does it again.
+        content: bytes = future.result(timeout=_PATIENCE)
+    except Exception as error:
+        return error
     return content
 
 
