@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import lincat
 from lincat._tensors import pack, read_packed, unpack, write_packed
+from tests import packed
 
 plain_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -46,3 +47,36 @@ def test_other_classes_and_places_are_refused(tmp_path):
         write_packed(tmp_path / "none" / "file", content)
     write_packed(tmp_path / "file", content)
     assert read_packed(tmp_path / "file", "file", len) == len(content)
+
+
+def test_each_flipped_bit_is_noticed_or_changes_nothing():
+    """Blanks between the parts of a header may turn into other blanks."""
+    content = pack("key", "Kind", {"a": 1}, {"b": 2.5}, {"x": np.array([1.0, 2.0])}, no_plain)
+    unnoticed = 0
+    for bit in range(8 * len(content)):
+        broken = bytearray(content)
+        broken[bit // 8] ^= 1 << bit % 8
+        try:
+            header, arrays = unpack(bytes(broken), "key", ["Kind"])
+        except Exception:
+            continue
+        unnoticed += 1
+        assert (header["params"], header["state"]) == ({"a": 1}, {"b": 2.5})
+        np.testing.assert_array_equal(arrays["x"], [1.0, 2.0])
+    assert unnoticed < 20
+
+
+def test_files_of_the_first_format_are_read_without_a_checksum():
+    content = pack("key", "Kind", {"a": 1}, {}, {"x": np.ones(1)}, no_plain)
+
+    def first_format(header):
+        header["format"] = 1
+        del header["sha256"]
+
+    def without(header):
+        del header["sha256"]
+
+    old = packed.rewritten(content, "key", first_format, sign=False)
+    assert unpack(old, "key", ["Kind"])[0]["params"] == {"a": 1}
+    with pytest.raises(lincat.InvalidInputError, match="checksum: expected none"):
+        unpack(packed.rewritten(content, "key", without, sign=False), "key", ["Kind"])

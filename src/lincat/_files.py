@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterable
 from pathlib import Path
 
 from lincat._arguments import fail
@@ -26,6 +27,13 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def sweep_drafts(paths: Iterable[Path]) -> None:
+    """Remove what processes left that were killed while they wrote one of these files."""
+    for path in paths:
+        for draft in path.parent.glob(f".{path.name}.????????"):
+            draft.unlink(missing_ok=True)
 
 
 def new_folder(path: Path, argument: str, *, force: bool) -> Path:

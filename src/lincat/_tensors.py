@@ -2,8 +2,7 @@
 
 The header holds the format's version, the class, the hyper-parameters and plain values. The bytes
 depend on nothing but the object. Sizes are capped before anything is allocated. A checksum
-(SHA-256) covers header and arrays of objects whose content cannot be told from what a broken disk
-would make of it, such as sums.
+(SHA-256) covers header and arrays: what a broken disk makes of a number is a number.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ from lincat._files import write_atomically
 from lincat._version import __version__
 
 _T = TypeVar("_T")
-_FORMAT = 1
+_FORMAT = 2
+_UNCHECKED = 1  # the format of 0.1.0, in which few files have a checksum
 _LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
 _LARGEST_FILE = 2**34  # bytes
 
@@ -33,8 +33,6 @@ def pack(
     state: dict[str, Any],
     arrays: dict[str, Any],
     plain: Callable[[Any], Any],
-    *,
-    checksum: bool = False,
 ) -> bytes:
     """Return the content of a file; ``plain`` turns into JSON what JSON does not know."""
     from safetensors.numpy import save
@@ -47,8 +45,7 @@ def pack(
         "state": state,
     }
     text = json.dumps(header, sort_keys=True, default=plain)
-    if checksum:
-        text = json.dumps({**json.loads(text), "sha256": _digest(text, arrays)}, sort_keys=True)
+    text = json.dumps({**json.loads(text), "sha256": _digest(text, arrays)}, sort_keys=True)
     if len(text) > _LARGEST_HEADER:
         raise fail(class_name, f"settings of at most {_LARGEST_HEADER} bytes", len(text))
     content: bytes = save(
@@ -58,12 +55,11 @@ def pack(
 
 
 def unpack(
-    content: bytes, key: str, classes: Collection[str], *, checksum: Collection[str] = ()
+    content: bytes, key: str, classes: Collection[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the header of one of these classes, and the arrays, that :func:`pack` put together.
 
-    Files of the classes in ``checksum`` have one, others may; a file that was changed since it got
-    its checksum is refused.
+    A file that was changed since it was written is refused.
     """
     from safetensors.numpy import load
 
@@ -72,15 +68,15 @@ def unpack(
     if len(content) < 8 or size > min(2 * _LARGEST_HEADER, len(content) - 8):
         raise fail("header", f"at most {2 * _LARGEST_HEADER} bytes, within the file", size)
     header = json.loads(json.loads(content[8 : 8 + size])["__metadata__"][key])
-    if header["format"] != _FORMAT:
+    if header["format"] not in (_FORMAT, _UNCHECKED):
         remedy = "read it with a newer version of lincat"
         raise fail("format", f"version {_FORMAT}", header["format"], remedy)
     if header["class"] not in classes:
         raise fail("class", f"one of {', '.join(sorted(classes))}", repr(header["class"]))
     # Copies, since arrays that cannot be written to have Numba compile every kernel once more.
     arrays = {name: np.array(array) for name, array in load(content).items()}
-    if header["class"] in checksum or "sha256" in header:
-        expected = header.pop("sha256")
+    if header["format"] != _UNCHECKED or "sha256" in header:
+        expected = header.pop("sha256", "none")
         found = _digest(json.dumps(header, sort_keys=True), arrays)
         if found != expected:
             remedy = "the file was changed or damaged: make it again"

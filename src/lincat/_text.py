@@ -10,6 +10,11 @@ _FLAG = re.compile(
     r"--column (?P<role>\w+)=(?P<column>[\w.]+)"
     r"|--(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>lstd|skip|auto|N|\d+)\b)?"
 )
+# What moves a cursor, rings, or turns a line around; and what no encoding has (parts of names of
+# files that are no UTF-8).
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _PLURAL = {"column": "columns", "env_option": "env_options", "feature_option": "feature_options"}
 
 
@@ -23,6 +28,15 @@ def one_line(value: object) -> str:
     'a b'
     """
     return " ".join(str(value).split())
+
+
+def printable(text: str) -> str:
+    r"""Return text that a terminal shows as it is: control characters are written out.
+
+    >>> print(printable("a\x1b[31mb"))
+    a\x1b[31mb
+    """
+    return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def shown(value: object, longest: int = 80) -> str:

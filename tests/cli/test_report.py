@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lincat
+from lincat._seals import JSON
 from tests.cli.command import assert_one_line, lincat_here, lincat_process, page_text
 from tests.runs.logs import write_names
 
@@ -83,8 +84,8 @@ def test_a_torn_folder_is_one_line(run, file, content):
 
 def test_a_result_of_another_version_is_one_line(run):
     result = json.loads((run / "result.json").read_text())
-    del result["grid"]
-    (run / "result.json").write_text(json.dumps(result))
+    del result["grid"], result["sha256"]
+    (run / "result.json").write_bytes(JSON.sealed(json.dumps(result)))
     assert_one_line(report(run), "missing required field `grid`")
 
 

@@ -313,13 +313,13 @@ def test_what_is_no_run_is_refused(here, name):
 def test_a_torn_checkpoint_is_one_line(finished):
     (checkpoint,) = (finished / "checkpoints").iterdir()
     (checkpoint / "model.safetensors").write_bytes(b"torn")
-    assert_one_line(resume("run", "--steps", 5000), "model.safetensors")
+    assert_one_line(resume("run", "--steps", 5000), "got damaged ones; lincat evaluate --config")
 
 
-def test_settings_that_were_edited_are_checked(finished):
+def test_settings_that_were_edited_are_refused(finished):
     config = finished / "config.toml"
     config.write_text(config.read_text() + "colour = 1\n")
-    assert_one_line(resume("run", "--steps", 5000), "unknown field colour")
+    assert_one_line(resume("run", "--steps", 5000), "changed or damaged")
 
 
 def test_quiet_and_help(finished):

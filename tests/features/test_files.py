@@ -195,7 +195,7 @@ def assign(*keys, value):
 @pytest.mark.parametrize(
     ("kind", "change", "reason"),
     [
-        ("tiles", assign("format", value=2), "format: expected version 1, got 2; read it with"),
+        ("tiles", assign("format", value=3), "format: expected version 2, got 3; read it with"),
         ("tiles", assign("class", value="Popen"), "class: expected one of Fourier, FromTr"),
         ("tiles", assign("class", value="Scaling"), "something else"),
         ("tiles", assign("params", "colour", value="red"), "something else"),

@@ -57,8 +57,10 @@ def test_json_gives_back_the_same(answer):
 def test_a_run_gives_one_that_json_gives_back(tmp_path):
     run = lincat.evaluate("frozen_lake", out=tmp_path, steps=3000, validate=1, learner="linear_ctd")
     answer = run.answer
-    assert (tmp_path / "result.json").read_text() == answer.to_json()
-    assert Answer.from_json(answer.to_json()) == answer
+    written = (tmp_path / "result.json").read_text()
+    assert Answer.from_json(written) == Answer.from_json(answer.to_json()) == answer
+    with pytest.raises(lincat.InvalidInputError, match=r"result: .* as lincat wrote it"):
+        Answer.from_json(written.replace("frozen_lake", "melted_lake"), "result")
     assert answer.curves.state_names == answer.state_names
     assert answer.curves.transitions[-1] == answer.transitions == 3000
     assert answer.validation.method == "exact"

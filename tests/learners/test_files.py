@@ -107,7 +107,7 @@ def test_the_file_is_safetensors_and_json(tmp_path):
     later = saved(make("ctd").fit(stream("dense", 1100)), tmp_path).read_bytes()
     assert "first_rows" not in load_arrays(later)
     header = header_of(content)
-    assert header["format"] == 1
+    assert header["format"] == 2
     assert header["class"] == "LinearCTD"
     assert header["lincat"] == lincat.__version__
 
@@ -184,7 +184,7 @@ def assign(*keys, value):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (assign("format", value=2), "format: expected version 1, got 2; read it with a newer"),
+        (assign("format", value=3), "format: expected version 2, got 3; read it with a newer"),
         (assign("class", value="Popen"), "class: expected one of CategoricalLSTD, LSTD, LinearCTD"),
         (assign("params", "colour", value="red"), "something else"),
         (assign("params", value=[]), "something else"),

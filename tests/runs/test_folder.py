@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 import lincat
+from lincat._seals import JSON
+from lincat.runs.checkpoints import Intact
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import MetricsRow, RunFolder
 
@@ -26,7 +28,7 @@ def test_a_new_folder_holds_the_settings_and_versions(folder):
     assert folder.versions["lincat"] == lincat.__version__
     assert {"python", "platform", "numpy", "numba", "pyarrow", "gymnasium"} <= set(folder.versions)
     assert not folder.finished
-    assert folder.last_checkpoint() is None
+    assert folder.checkpoints.newest() is None
     assert folder.metrics() == []
     assert RunFolder.open(folder.path).config == CONFIG
 
@@ -48,7 +50,7 @@ def test_a_run_is_refused_and_left_alone(folder):
 
 def full(folder):
     """Everything that a run writes, and some that it does not."""
-    folder.write_checkpoint(5, {"model.safetensors": b"x"})
+    folder.checkpoints.write(5, {"model.safetensors": b"x"})
     folder.append_metrics(MetricsRow(transitions=5))
     files = (folder.states_file, folder.result_file, folder.report_file)
     for file in (*files, folder.model_file, folder.features_file):
@@ -72,14 +74,14 @@ def test_force_clears_what_runs_write_and_nothing_else(folder):
     new = RunFolder.create(folder.path, other, force=True)
     assert everything(folder.path) == sorted([*MINE, "config.toml", "lock", "versions.json"])
     assert new.config == other
-    assert new.last_checkpoint() is None
+    assert new.checkpoints.newest() is None
     assert not new.finished
 
 
 def test_force_leaves_no_checkpoint_of_a_run_that_lost_its_settings(folder):
-    folder.write_checkpoint(5, {"a": b"x"})
+    folder.checkpoints.write(5, {"a": b"x"})
     folder.config_file.unlink()
-    assert RunFolder.create(folder.path, CONFIG, force=True).last_checkpoint() is None
+    assert RunFolder.create(folder.path, CONFIG, force=True).checkpoints.newest() is None
 
 
 def test_discarding_leaves_what_is_not_ours(folder):
@@ -97,7 +99,7 @@ def test_a_run_that_fails_is_discarded_unless_something_was_learned(tmp_path):
     def failing(error, checkpoint):
         folder = RunFolder.create(tmp_path / "fails", CONFIG, force=True)
         if checkpoint:
-            folder.write_checkpoint(7, {})
+            folder.checkpoints.write(7, {})
         with pytest.raises(type(error)), folder.kept_if_learned():
             raise error
         return folder.path.exists()
@@ -158,37 +160,71 @@ def test_a_last_row_that_was_cut_off_is_forgotten(folder):
     assert [row.transitions for row in folder.metrics()] == [1, 3]
 
 
+def test_a_damaged_row_is_not_taken_for_one_that_was_cut_off(folder):
+    for n in (1, 2, 3):
+        folder.append_metrics(MetricsRow(transitions=n))
+    folder.metrics_file.write_bytes(folder.metrics_file.read_bytes().replace(b":2,", b":4,"))
+    with pytest.raises(lincat.InvalidInputError, match=r"metrics\.jsonl, line 2: expected a row"):
+        folder.metrics()
+
+
 # --------------------------------------------------------------------------------- checkpoints
 
 
 def test_the_newest_two_checkpoints_are_kept(folder):
     for n in (9, 100, 1_000_000, 20):
-        folder.write_checkpoint(n, {"a": str(n).encode()})
+        folder.checkpoints.write(n, {"a": str(n).encode()})
     kept = names(folder.path / "checkpoints")
     assert kept == ["000000000100", "000001000000"]
-    assert (folder.last_checkpoint() / "a").read_text() == "1000000"
+    assert (folder.checkpoints.newest() / "a").read_text() == "1000000"
 
 
 def test_a_checkpoint_is_replaced_whole(folder):
-    folder.write_checkpoint(5, {"a": b"old", "b": b"old"})
-    folder.write_checkpoint(5, {"a": b"new"})
-    assert names(folder.last_checkpoint()) == ["a"]
-    assert (folder.last_checkpoint() / "a").read_bytes() == b"new"
+    folder.checkpoints.write(5, {"a": b"old", "b": b"old"})
+    folder.checkpoints.write(5, {"a": b"new"})
+    assert names(folder.checkpoints.newest()) == ["SHA256SUMS", "a"]
+    assert (folder.checkpoints.newest() / "a").read_bytes() == b"new"
 
 
 def test_a_checkpoint_that_was_not_finished_does_not_count(folder, monkeypatch):
-    folder.write_checkpoint(5, {"a": b"x"})
+    folder.checkpoints.write(5, {"a": b"x"})
 
     def killed(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("lincat.runs.folder.os.replace", killed)
+        patch.setattr("lincat.runs.checkpoints.os.replace", killed)
         with pytest.raises(KeyboardInterrupt):
-            folder.write_checkpoint(6, {"a": b"y"})
-    assert folder.last_checkpoint().name.endswith("005")
-    folder.write_checkpoint(6, {"a": b"z"})
-    assert (folder.last_checkpoint() / "a").read_bytes() == b"z"
+            folder.checkpoints.write(6, {"a": b"y"})
+    assert folder.checkpoints.newest().name.endswith("005")
+    folder.checkpoints.write(6, {"a": b"z"})
+    assert (folder.checkpoints.newest() / "a").read_bytes() == b"z"
+
+
+def test_damaged_checkpoints_are_passed_over(folder):
+    for n in (5, 6):
+        folder.checkpoints.write(n, {"a": b"x", "b": b"y"})
+    older, newest = sorted(folder.checkpoints.path.iterdir())
+    assert folder.checkpoints.intact() == Intact(newest)
+    (newest / "b").unlink()
+    assert folder.checkpoints.intact() == Intact(older, (newest,))
+    assert folder.checkpoints.intact().word.endswith("the one before is used, after 5 transitions.")
+    (older / "SHA256SUMS").write_text("")
+    with pytest.raises(lincat.InvalidInputError, match=r"expected a checkpoint .* got damaged"):
+        folder.checkpoints.intact()
+
+
+def test_what_killed_processes_left_is_swept(folder):
+    """Of ours: files of others, however hidden, stay."""
+    draft = folder.checkpoints.path / ".000000000009.4711"
+    draft.mkdir()
+    (draft / "model.safetensors").write_bytes(b"half")
+    (folder.path / ".result.json.k3j_x9ab").write_bytes(b"half")
+    (folder.path / ".mine").write_text("mine")
+    folder.checkpoints.write(5, {"a": b"x"})
+    folder.sweep()
+    assert names(folder.checkpoints.path) == ["000000000005"]
+    assert names(folder.path) == [".mine", "checkpoints", "config.toml", "lock", "versions.json"]
 
 
 # -------------------------------------------------------------------------------------- result
@@ -213,7 +249,8 @@ def test_a_broken_result_is_one_line(folder, content):
 
 def test_an_answer_of_another_version_is_told_to_be_one(folder):
     """Results had no format before there were answers."""
-    folder.result_file.write_text('{"complete": true, "names": ["start"], "cdf": [[0.5]]}')
+    old = '{"complete": true, "names": ["start"], "cdf": [[0.5]]}'
+    folder.result_file.write_bytes(JSON.sealed(old))
     expected = "expected the answer of a run in format 1, got that of another version of lincat"
     with pytest.raises(lincat.InvalidInputError, match=f"{expected}; evaluate again"):
         folder.answer  # noqa: B018

@@ -125,9 +125,9 @@ def test_two_checkpoints_are_kept_while_it_runs(tmp_path, monkeypatch):
     folder = RunFolder.create(tmp_path / "run", a_config(tmp_path, "frozen_lake"))
     most = 0
     for _ in EvaluationRun(folder).run():
-        most = max(most, len(folder._all_checkpoints()))
+        most = max(most, len(folder.checkpoints._all()))
     assert most == 2
-    assert folder.last_checkpoint().name == f"{4000:012d}"
+    assert folder.checkpoints.newest().name == f"{4000:012d}"
 
 
 @pytest.mark.parametrize("learner", ["auto", "linear_ctd"])
@@ -182,7 +182,7 @@ def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, 
     with pytest.raises(KilledError):
         run_until(folder, after)
     assert not folder.finished
-    assert folder.last_checkpoint() is not None
+    assert folder.checkpoints.newest() is not None
     finish(folder)
     assert learned(folder) == learned(whole)
     # Rows of the curves depend on when batches came; bands and intervals do not.
@@ -191,6 +191,25 @@ def test_killed_and_resumed_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, 
     assert one == other
     transitions = [row.transitions for row in folder.metrics()]
     assert transitions == sorted(set(transitions))
+
+
+def test_after_a_damaged_checkpoint_the_one_before_leads_to_the_same(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch, rows=333)
+    config = a_config(tmp_path, "points", learner="linear_ctd")
+    whole = run_whole(tmp_path / "whole", config)
+    folder = RunFolder.create(tmp_path / "killed", config)
+    with pytest.raises(KilledError):
+        run_until(folder, 2000)
+    model = folder.checkpoints.newest() / "model.safetensors"
+    content = bytearray(model.read_bytes())
+    content[-9] ^= 1  # of a number
+    model.write_bytes(content)
+    looked = read_run(folder.path)
+    assert looked.answer.warnings[-1].code == "damaged_checkpoint"
+    assert looked.model.done == int(folder.checkpoints.intact().place.name)
+    finish(folder)
+    assert learned(folder) == learned(whole)
+    assert [x for x in folder.answer.notes if "checkpoint is damaged: the one before is used" in x]
 
 
 @pytest.mark.parametrize("learner", ["auto", "linear_ctd"])
@@ -325,7 +344,7 @@ def test_killed_before_the_first_checkpoint_it_starts_afresh(tmp_path, monkeypat
     folder = RunFolder.create(tmp_path / "killed", config)
     with pytest.raises(KilledError):
         run_until(folder, 2500)
-    assert folder.last_checkpoint() is None
+    assert folder.checkpoints.newest() is None
     assert folder.metrics()
     finish(folder)
     assert learned(folder) == learned(whole)

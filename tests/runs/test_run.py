@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import lincat
+from lincat.runs.config import EvaluationConfig
+from lincat.runs.folder import RunFolder
 from tests.runs.logs import write_points
 
 
@@ -27,9 +29,9 @@ def test_what_comes_back_is_what_is_on_disk(tmp_path):
 def test_what_is_no_finished_run_is_one_line(tmp_path):
     with pytest.raises(lincat.InvalidInputError, match="expected the folder of a run"):
         lincat.read_run(tmp_path)
-    (tmp_path / "config.toml").write_text('source = ["paper"]\n')
+    RunFolder.create(tmp_path / "run", EvaluationConfig(source=["paper"]))
     with pytest.raises(lincat.InvalidInputError, match="expected a finished run"):
-        lincat.read_run(tmp_path)
+        lincat.read_run(tmp_path / "run")
 
 
 def test_features_that_run_code_need_trust(tmp_path):

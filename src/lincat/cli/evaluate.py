@@ -15,6 +15,7 @@ from lincat.cli.options import (
     output_options,
     pairs,
     require_option,
+    say,
     terminal,
 )
 from lincat.features.registry import FEATURE_NAMES
@@ -240,7 +241,7 @@ def finish(folder: RunFolder, run: Any, *, require: bool, as_json: bool, quiet: 
         _show(done.answer, summary, quiet=quiet)
     if not done.answer.complete:
         if not quiet:
-            click.echo(f"Interrupted; lincat resume {folder.path} continues.", err=True)
+            say(f"Interrupted; lincat resume {folder.path} continues.", err=True)
         leave(INTERRUPTED)
     if require and done.trusted is False:
         leave(NOT_TRUSTED)
@@ -310,7 +311,7 @@ def _show(answer: Answer, summary: Summary, *, quiet: bool) -> None:
     if answer.validation is not None:
         console.print(rich_table([short_scores(answer.validation)]))
     for text in summary.warnings:
-        click.echo(f"Warning: {text}", err=True)
+        say(f"Warning: {text}", err=True)
     console.print(f"{answer.transitions:,} transitions in {answer.seconds:.1f} s.", style="dim")
     for sentence in summary.summary:
         console.print(sentence, soft_wrap=True)

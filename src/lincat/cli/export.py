@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lincat.cli.options import run_argument
+from lincat.cli.options import run_argument, say
 
 
 @click.command(short_help="A small copy of a run, to answer with.")
@@ -39,4 +39,4 @@ def export(run: Path, out: Path, force: bool, trust_code: bool, quiet: bool) -> 
     made = read_run(run, trust_code=trust_code).export(out, force=force)
     if not quiet:
         size = sum(file.stat().st_size for file in made.path.iterdir())
-        click.echo(f"Written: {out}, {size / 1e6:.3g} MB", err=True)
+        say(f"Written: {out}, {size / 1e6:.3g} MB", err=True)

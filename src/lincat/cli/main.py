@@ -16,6 +16,7 @@ from lincat.cli.compare import compare
 from lincat.cli.evaluate import evaluate
 from lincat.cli.export import export
 from lincat.cli.leaving import INTERRUPTED, leave
+from lincat.cli.options import say
 from lincat.cli.plan import plan
 from lincat.cli.predict import predict
 from lincat.cli.report import report
@@ -28,6 +29,14 @@ from lincat.cli.validate import validate
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(lincat.__version__, prog_name="lincat")
+@click.option(
+    "--clear-cache",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, asked: _clear_cache(context) if asked else None,
+    help="Remove compiled code; the next run compiles again.",
+)
 def cli() -> None:
     """Learn the whole distribution of the discounted return, not just its mean.
 
@@ -66,7 +75,7 @@ def main() -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:  # click itself would take four lines
-        click.echo(f"Error: {error.format_message()}", err=True)
+        say(f"Error: {error.format_message()}", err=True)
         sys.exit(error.exit_code)
     except click.Abort:
         leave(INTERRUPTED)
@@ -81,8 +90,18 @@ def main() -> None:
             error = MemoryError(f"not enough memory: {error or 'for these sizes'}")
         else:
             raise
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         leave(code)
+
+
+def _clear_cache(context: click.Context) -> None:
+    from lincat.kernels import compiled
+
+    try:
+        say(f"Removed the compiled code in {compiled.clear()}")
+    except OSError as error:
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
+    context.exit()
 
 
 def _log_to_stderr(level: str) -> None:
@@ -94,4 +113,4 @@ def _log_to_stderr(level: str) -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"Warning: {message}", err=True)
+    say(f"Warning: {message}", err=True)

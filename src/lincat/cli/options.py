@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import lincat
+from lincat._text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)
@@ -151,7 +153,20 @@ def find_local_modules() -> None:
 
 
 def terminal() -> Console:
-    """Return standard output for tables; into a pipe or a file they are never cut off."""
+    """Return standard output for tables; into a pipe or a file they are never cut off.
+
+    Texts come from logs and run folders: they are shown as they are, brackets and all.
+    """
     from rich.console import Console
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    class Plain(Console):
+        def render_str(self, text: str, **options: Any) -> Text:
+            return super().render_str(printable(text), **options)
+
+    width = None if sys.stdout.isatty() else 200
+    return Plain(highlight=False, markup=False, emoji=False, width=width)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line or some, whatever they hold."""
+    click.echo(printable(text), err=err)

@@ -18,6 +18,7 @@ from lincat.cli.options import (
     level_option,
     pairs,
     run_argument,
+    say,
     threshold_option,
 )
 
@@ -169,7 +170,7 @@ def predict(
         return
     write_atomically(check_place(out), content)
     if not quiet:
-        click.echo(f"Written: {out}, {len(rows)} states", err=True)
+        say(f"Written: {out}, {len(rows)} states", err=True)
 
 
 def _chosen_confidence(given: float | None, run: Run, states: int, quiet: bool) -> float | None:
@@ -181,7 +182,7 @@ def _chosen_confidence(given: float | None, run: Run, states: int, quiet: bool) 
         return _CONFIDENCE
     if not quiet:
         many = f"No intervals of {states:,} states, as they take a while: --confidence gives them."
-        click.echo(reason or many, err=True)
+        say(reason or many, err=True)
     return None
 
 

@@ -11,6 +11,7 @@ from lincat.cli.options import (
     file_options,
     level_option,
     run_argument,
+    say,
     threshold_option,
 )
 
@@ -47,5 +48,5 @@ def report(
         click.echo(msgspec.json.encode(summary))
         return
     if not quiet:
-        click.echo("\n".join(summary.summary))
-    click.echo(f"Report: {page}")
+        say("\n".join(summary.summary))
+    say(f"Report: {page}")

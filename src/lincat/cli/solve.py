@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import lincat
-from lincat.cli.options import level_option, output_options, spinner, terminal, threshold_option
+from lincat.cli.options import (
+    level_option,
+    output_options,
+    say,
+    spinner,
+    terminal,
+    threshold_option,
+)
 
 if TYPE_CHECKING:
     from lincat import Grid, Problem, ReturnDistribution
@@ -87,7 +94,7 @@ def solve(
         with spinner("Drawing", quiet=quiet):
             written = answer.write(folder)
         if not as_json and not quiet:
-            click.echo("Written: " + ", ".join(str(path) for path in written))
+            say("Written: " + ", ".join(str(path) for path in written))
 
 
 def _read(source: str, gamma: float | None, seed: int) -> Problem:

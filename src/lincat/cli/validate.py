@@ -12,6 +12,7 @@ from lincat.cli.options import (
     machine_options,
     require_option,
     run_argument,
+    say,
 )
 
 
@@ -64,7 +65,7 @@ def validate(
     else:
         if done.validation is not None and not quiet:
             terminal().print(rich_table([short_scores(done.validation)]))
-        click.echo(summary.verdict)
-        click.echo(f"Report: {summary.report}")
+        say(summary.verdict)
+        say(f"Report: {summary.report}")
     if require and done.trusted is False:
         leave(NOT_TRUSTED)

@@ -11,6 +11,7 @@ from typing import Final, Literal, Self
 import msgspec
 
 from lincat._arguments import check_array, check_levels, check_number, fail
+from lincat._seals import JSON
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
@@ -235,8 +236,10 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
     @classmethod
     def from_json(cls, text: str | bytes, place: str = "answer") -> Self:
-        """Read what :meth:`to_json` wrote; ``place`` names it in errors."""
+        """Read what :meth:`to_json` or a run wrote; ``place`` names it in errors."""
         expected, remedy = "the answer of a run", "evaluate again"
+        content = text.encode() if isinstance(text, str) else text
+        text = JSON.opened(content, place, expected, remedy) if JSON.has(content) else content
         try:
             found = msgspec.json.decode(text, type=_Format).format
         except msgspec.ValidationError:

@@ -1,6 +1,7 @@
 """Compiled loops: Numba and NumPy only, no validation, no allocation in loops, no randomness.
 
     layout                      where numbers live, and the flags that kernels are compiled with
+    compiled                    the compiler, and where compiled code is kept
     guards                      what a loop looks at before it touches memory, once for each call
     simd                        vectors as values: the vocabulary of the passes
     blocks, matrix_, row_passes one step of an update: the error, dot products, outer products

@@ -15,8 +15,8 @@ by delta. blocks.py has the vector form, for delta <= 1.
 """
 
 import numpy as np
-from numba import njit
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_groups, guard_numbers, guard_states, refuse
 from lincat.kernels.layout import CALLED, INLINED, PAD
 

@@ -1,9 +1,9 @@
 """The row F(s) - target in vectors, without gathers; bellman.py states what it is."""
 
 import numpy as np
-from numba import njit
 
 from lincat.kernels.bellman import error_by_sources
+from lincat.kernels.compiled import njit
 from lincat.kernels.layout import CALLED, INLINED, PAD
 from lincat.kernels.simd import (
     add,

@@ -1,8 +1,8 @@
 """Columns of a table to rows of points, with a check that every number is finite."""
 
-from numba import njit
 from numba.extending import intrinsic
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import refuse
 
 BLOCK = 64  # rows at a time: the lines being written stay in the first cache

@@ -6,8 +6,8 @@ features if the indices of each row ascend.
 """
 
 import numpy as np
-from numba import njit
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_csr, guard_numbers, guard_parameters
 from lincat.kernels.layout import KERNEL, PAD, aligned_zeros, work_rows
 from lincat.kernels.matrix_passes import lagged

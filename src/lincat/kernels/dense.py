@@ -28,8 +28,8 @@ gives the same bits (with mini-batches: any split between batches).
 """
 
 import numpy as np
-from numba import njit
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_numbers, guard_parameters, refuse
 from lincat.kernels.layout import GROUP, KERNEL, OWNING, PAD, aligned_zeros, group_size, work_rows
 from lincat.kernels.matrix_passes import add_outers, dots, lagged, update, update_and_dots

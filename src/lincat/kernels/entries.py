@@ -4,8 +4,8 @@ What is added to one place is added in the order in which it comes, whatever com
 """
 
 import numpy as np
-from numba import njit
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import refuse
 from lincat.kernels.layout import KERNEL, OWNING
 

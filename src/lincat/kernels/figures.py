@@ -1,13 +1,13 @@
 """Figures of distributions, row by row: what somebody who asks about states wants to know."""
 
-import numba
 import numpy as np
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_numbers, refuse
 from lincat.kernels.layout import CALLED, KERNEL
 
 
-@numba.njit(**KERNEL)
+@njit(**KERNEL)
 def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
     """Write mean, std, quantiles, CVaR, the chance to end below, and the negative mass of each row.
 
@@ -41,7 +41,7 @@ def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
         out[i, last + 1] = np.nan if np.isnan(threshold) else below
 
 
-@numba.njit(**KERNEL)
+@njit(**KERNEL)
 def make_proper(cdf):
     """Put the nearest proper CDF values in the place of each row."""
     size = np.empty(cdf.shape[1], np.int64)
@@ -49,7 +49,7 @@ def make_proper(cdf):
         _make_proper(cdf[i], size, cdf.shape[1])
 
 
-@numba.njit(**CALLED)
+@njit(**CALLED)
 def _steps_up(F, m):
     """The mean in grid units, Σ (1 − F_k) (proof of Prop. mean_preserve_property)."""
     total = 0.0
@@ -58,7 +58,7 @@ def _steps_up(F, m):
     return total
 
 
-@numba.njit(**CALLED)
+@njit(**CALLED)
 def _negative(F, m):
     """The total of negative masses."""
     total, before = max(F[m - 1] - 1.0, 0.0), 0.0
@@ -68,7 +68,7 @@ def _negative(F, m):
     return total
 
 
-@numba.njit(**CALLED)
+@njit(**CALLED)
 def _make_proper(F, size, m):
     """The nearest increasing values within [0, 1], in place; ``size`` is room for the pools."""
     pools = 0
@@ -88,7 +88,7 @@ def _make_proper(F, size, m):
         end -= size[pool]
 
 
-@numba.njit(**CALLED)
+@njit(**CALLED)
 def _spread(F, m):
     """The standard deviation in grid units."""
     mean, total, before = _steps_up(F, m), 0.0, 0.0
@@ -98,7 +98,7 @@ def _spread(F, m):
     return np.sqrt(max(total + (1.0 - before) * (m - mean) ** 2, 0.0))
 
 
-@numba.njit(**CALLED)
+@njit(**CALLED)
 def _first(F, m, level):
     """The first atom whose CDF reaches a level."""
     for k in range(m):
@@ -107,7 +107,7 @@ def _first(F, m, level):
     return m
 
 
-@numba.njit(**CALLED)
+@njit(**CALLED)
 def _worst(F, m, level):
     """The mean of the worst share of returns, in grid units; the atom at the quantile is split."""
     total, before = 0.0, 0.0

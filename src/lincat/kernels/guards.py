@@ -10,8 +10,8 @@ as it comes.
 """
 
 import numpy as np
-from numba import njit
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.layout import CALLED, KERNEL, OWNING
 
 

@@ -13,7 +13,8 @@ features that touch few rows, the averaging sums of a row lie behind its paramet
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
+
+from lincat.kernels.compiled import njit
 
 # Elements beyond each end of the row of the next state: zeros below, the total mass
 # above. A projection that reaches over the end of the grid needs no branch then.

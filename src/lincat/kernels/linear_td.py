@@ -13,9 +13,10 @@ What depends on the kind of features is chosen by the type of phi, when the loop
 """
 
 import numpy as np
-from numba import njit, types, uint64
+from numba import types, uint64
 from numba.extending import overload
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_csr, guard_numbers, refuse
 from lincat.kernels.layout import CALLED, KERNEL, OWNING
 

@@ -6,8 +6,7 @@ ahead have the same bits as those of `dots` at the start of a chunk, and a featu
 that is zero changes no bits: dense one-hot, sparse and integer states agree.
 """
 
-from numba import njit
-
+from lincat.kernels.compiled import njit
 from lincat.kernels.layout import CALLED, INLINED, PAD, group_size
 from lincat.kernels.simd import (
     broadcast,

@@ -1,8 +1,8 @@
 """What is asked of rows before they are summed: nodes, kinds of discounts, a fingerprint."""
 
 import numpy as np
-from numba import njit
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_nodes, guard_states, refuse
 from lincat.kernels.layout import KERNEL
 

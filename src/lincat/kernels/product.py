@@ -2,15 +2,15 @@
 
 import math
 
-import numba
 import numpy as np
 
 from lincat.kernels.bellman import add_target
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_states, refuse
 from lincat.kernels.rules import multiply_by_CCt
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def log_growth(out, Theta, Phi, outcome, state, next_state, rho, delta, step, batch, pmf):
     """out[n] = log ‖(I − step A_n) Theta‖/‖Theta‖ of batch n, Theta continuing with norm 1.
 

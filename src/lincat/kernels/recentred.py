@@ -15,9 +15,9 @@ Features are compressed rows of any kind, (indptr, indices, values).
 """
 
 import numpy as np
-from numba import njit
 
 from lincat.kernels.bellman import TOLERANCE, mass_outside
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_csr, guard_numbers, guard_parameters, refuse
 from lincat.kernels.layout import CALLED, KERNEL
 

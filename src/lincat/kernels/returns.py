@@ -1,11 +1,10 @@
 """Returns from a record of rewards, by the backward recursion."""
 
-import numba
-
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_numbers
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def returns_to_go(out, missing, reward, discount, terminated, truncated):
     """out[t] = r_t + discount_t out[t+1]; missing[t] = weight of what comes after the record ends.
 

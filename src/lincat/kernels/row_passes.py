@@ -4,8 +4,7 @@ The same chains of fused multiply-adds as in matrix_passes.py, hence the same bi
 the features written out densely (in the order of `indices`).
 """
 
-from numba import njit
-
+from lincat.kernels.compiled import njit
 from lincat.kernels.layout import INLINED, PAD
 from lincat.kernels.simd import (
     add,

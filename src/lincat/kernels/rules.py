@@ -17,10 +17,10 @@ not hold them.
 import math
 
 import numpy as np
-from numba import njit
 
 from lincat.kernels.bellman import count_clipped
 from lincat.kernels.blocks import cdf_error
+from lincat.kernels.compiled import njit
 from lincat.kernels.layout import CALLED, INLINED, PAD
 from lincat.kernels.simd import half, lanes
 

@@ -4,13 +4,13 @@ The uniforms come from outside, one per draw, so a seed fixes the sample whateve
 two processes driven by the same uniforms are coupled (common random numbers).
 """
 
-import numba
 import numpy as np
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_states, refuse
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def _search(cumulative, start, stop, uniform):
     """The first index in start..stop - 1 whose cumulative probability exceeds ``uniform``."""
     low, high = start, stop - 1
@@ -23,7 +23,7 @@ def _search(cumulative, start, stop, uniform):
     return low
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def draw_outcomes(out, state, offsets, cumulative, uniform):
     """out[i] = the outcome drawn for state[i]: independent (generative) transitions."""
     # The table of outcomes is the process's own, checked when it was made, and cannot be written.
@@ -34,7 +34,7 @@ def draw_outcomes(out, state, offsets, cumulative, uniform):
         out[i] = _search(cumulative, offsets[s], offsets[s + 1], uniform[i])
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def walk(
     out, start, offsets, cumulative, next_state, terminated, initial_cumulative, uniform, restart
 ):

@@ -28,8 +28,6 @@ any target that LLVM knows; blocks wider than a register are split by LLVM.
 the array, so element (i, k) of a matrix is at i * stride(matrix) + k; it is not checked. No
 operation carries fast-math flags, so the bits of a lane do not depend on the width of its block
 or on what surrounds it.
-
-Numba's on-disk cache does not see edits to this file: remove __pycache__ after one.
 """
 
 from llvmlite import ir

@@ -4,8 +4,7 @@ phi and phi_next are arrays (n,) of signed integers, the states, the other argum
 dense.py. The result has the same bits as with dense one-hot features.
 """
 
-from numba import njit
-
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_numbers, guard_parameters, guard_states
 from lincat.kernels.layout import KERNEL, work_rows
 from lincat.kernels.row_passes import add_row, copy_rows

@@ -2,14 +2,14 @@
 
 import math
 
-import numba
 import numpy as np
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import refuse
 
 
 # Sums may be taken in any order, which lets them run through vector registers.
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
 def squared_norms(out, rows):
     """out[i] = ‖rows[i]‖², in float64."""
     n, d = rows.shape
@@ -22,7 +22,7 @@ def squared_norms(out, rows):
         out[i] = total
 
 
-@numba.njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)
 def auto_steps(out, largest, ended, curvature, done, before, start, floor, span, hold):
     """out[i] = start y**(-3/4) / (R c), where y = 1 + (before + t)/tau.
 

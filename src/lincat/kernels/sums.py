@@ -7,8 +7,8 @@ copy them once more.
 """
 
 import numpy as np
-from numba import njit
 
+from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_buckets, guard_counts, guard_rows
 from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
 from lincat.kernels.simd import (

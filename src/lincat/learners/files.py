@@ -30,7 +30,6 @@ from lincat.learners.batch_files import (
 )
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.first_rows import FirstRows
-from lincat.learners.lstd import LSTD
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.learners.schedules import SCHEDULES, Seen
 from lincat.statistics.block_statistics import Statistics
@@ -43,8 +42,6 @@ _KEY = "lincat"
 _VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Grid, *SCHEDULES)}
 # Files of 0.1.0 did not, and there was one of each.
 _UNNAMED = {"grid": "Grid", "step_size": "PolynomialDecay"}
-# Learners from sums, whose files have a checksum.
-_SUMMED = (LSTD.__name__, CategoricalLSTD.__name__)
 
 
 def save(learner: Learner[Any] | BatchLearner, path: str | Path) -> None:
@@ -59,9 +56,8 @@ def save_bytes(learner: Learner[Any] | BatchLearner) -> bytes:
     else:
         learner._end_warm_up()
         arrays, numbers = _state(learner)
-    summed = any(name.startswith(SUMS) for name in arrays)
     params = {name: _plain(value) for name, value in learner.get_params().items()}
-    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain, checksum=summed)
+    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
 
 
 @overload
@@ -95,7 +91,7 @@ def load(path: str | Path, kind: type[Any] | None = None) -> Any:
 
 
 def _build(content: bytes) -> Learner[Any] | BatchLearner:
-    header, arrays = unpack(content, _KEY, LEARNERS.names.values(), checksum=_SUMMED)
+    header, arrays = unpack(content, _KEY, LEARNERS.names.values())
     params = {name: _unplain(name, value) for name, value in header["params"].items()}
     learner: Learner[Any] | BatchLearner = LEARNERS.named(header["class"])(**params)
     if isinstance(learner, BatchLearner):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ import numpy as np
 from lincat._rows import HIGH as HIGH
 from lincat._rows import LOW as LOW
 from lincat._rows import Row, between, figure_names, show, side
+from lincat._text import printable
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.summary import Interval, summary_columns
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+# What a formula begins with, in one spreadsheet or another.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _BARS = " ▁▂▃▄▅▆▇█"
 
 
@@ -127,9 +132,20 @@ def _escape(text: str) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """Return rows as CSV text, numbers in full precision."""
+    """Return rows as CSV text, numbers in full precision.
+
+    A text that spreadsheets would take for a formula gets an apostrophe before it; control
+    characters are written out.
+    """
     text = io.StringIO()
-    writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(_harmless, rows[0]))
+    writer.writerows([_harmless(row.get(name)) for name in rows[0]] for row in rows)
     return text.getvalue()
+
+
+def _harmless(cell: str | float | None) -> str | float | None:
+    if not isinstance(cell, str):
+        return cell
+    formula = cell.startswith(_FORMULA) and not _NUMBER.fullmatch(cell)
+    return printable(f"'{cell}" if formula else cell)

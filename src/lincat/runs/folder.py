@@ -13,17 +13,15 @@
     report.html
     lock                    while a process writes here
 
-Every file is written whole or not at all. None is read by running code, but for features that name
+Every file is written whole or not at all, and has a checksum that is looked at whenever it is read;
+the page, which only people read, has none. None is read by running code, but for features that name
 a Python module, and those only if that is allowed.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import platform
-import re
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -32,14 +30,15 @@ from pathlib import Path
 import msgspec
 
 from lincat._arguments import fail
-from lincat._files import new_folder, write_atomically
+from lincat._files import new_folder, sweep_drafts, write_atomically
+from lincat._seals import JSON, LINE, TOML
 from lincat.inference.answer import Answer
 from lincat.learners.divergence import DivergenceError
-from lincat.runs.config import EvaluationConfig, config_to_toml, read_config
+from lincat.runs.checkpoints import Checkpoints
+from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
 from lincat.runs.lock import claim, release
 from lincat.runs.shown import ShownStates
 
-_KEPT_CHECKPOINTS = 2
 _PACKAGES = ("lincat", "numpy", "scipy", "numba", "pyarrow", "gymnasium", "safetensors")
 
 
@@ -78,7 +77,7 @@ class RunFolder:
         self.scale_features_file = path / "scale_features.safetensors"
         self.result_file = path / "result.json"
         self.report_file = path / "report.html"
-        self._checkpoints = path / "checkpoints"
+        self.checkpoints = Checkpoints(path / "checkpoints")
 
     @classmethod
     def create(cls, path: Path, config: EvaluationConfig, *, force: bool = False) -> RunFolder:
@@ -88,10 +87,10 @@ class RunFolder:
         try:
             claim(path)
             folder._clear()
-            folder._checkpoints.mkdir(exist_ok=True)
-            write_atomically(folder.versions_file, json.dumps(_versions(), indent=1) + "\n")
+            folder.checkpoints.path.mkdir(exist_ok=True)
+            write_atomically(folder.versions_file, JSON.sealed(json.dumps(_versions(), indent=1)))
             # Last, because a folder with a configuration is a run.
-            write_atomically(folder.config_file, config_to_toml(config))
+            folder.config = config
         except OSError as error:
             got = f"{path} ({error.strerror})"
             raise fail("--out", "a folder that can be written", got) from None
@@ -115,7 +114,7 @@ class RunFolder:
         try:
             yield
         except Exception as error:
-            if not isinstance(error, DivergenceError) and self.last_checkpoint() is None:
+            if not isinstance(error, DivergenceError) and self.checkpoints.newest() is None:
                 self.discard()
             raise
 
@@ -131,51 +130,54 @@ class RunFolder:
         for name, file in vars(self).items():
             if name.endswith("_file"):
                 file.unlink(missing_ok=True)
-        if self._checkpoints.is_dir():
-            # By their names: other programs keep checkpoints too.
-            for place in self._checkpoints.iterdir():
-                if re.fullmatch(r"\d{12}|\.\d{12}\.\d+", place.name):
-                    shutil.rmtree(place, ignore_errors=True)
-            if not any(self._checkpoints.iterdir()):
-                self._checkpoints.rmdir()
+        self.checkpoints.clear()
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Remove what killed processes left half written; who calls this has the lock."""
+        self.checkpoints.sweep()
+        files = [file for name, file in vars(self).items() if name.endswith("_file")]
+        sweep_drafts(files)
 
     # ------------------------------------------------------------------------------- settings
 
     @property
     def config(self) -> EvaluationConfig:
         """What the run depends on."""
-        return read_config(self.config_file)
+        place = str(self.config_file)
+        remedy = "restore it, or begin another run with lincat evaluate --config"
+        what = "the configuration of the run"
+        text = TOML.opened(_read(self.config_file), place, what, remedy)
+        return config_from_toml(text.decode(), place)
 
     @config.setter
     def config(self, config: EvaluationConfig) -> None:
-        write_atomically(self.config_file, config_to_toml(config))
+        write_atomically(self.config_file, TOML.sealed(config_to_toml(config)))
 
     @property
     def versions(self) -> dict[str, str]:
         """Versions of lincat and what it stands on, when the run began."""
-        try:
-            return msgspec.json.decode(_read(self.versions_file), type=dict[str, str])
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            got = f"something else ({error})"
-            raise fail(str(self.versions_file), "versions of packages", got) from None
+        text = _opened(self.versions_file, "versions of packages")
+        return msgspec.json.decode(text, type=dict[str, str])
 
     # -------------------------------------------------------------------------------- metrics
 
     def append_metrics(self, row: MetricsRow) -> None:
         """Add a row to the learning curves."""
         with self.metrics_file.open("ab") as file:
-            file.write(msgspec.json.encode(row) + b"\n")
+            file.write(LINE.sealed(msgspec.json.encode(row)))
 
     def metrics(self) -> list[MetricsRow]:
         """Return the rows of the learning curves; a last line that was cut off is left out."""
         if not self.metrics_file.exists():
             return []
+        what, remedy = "a row of the learning curves", "remove the file to do without it"
+        *lines, _ = _read(self.metrics_file).split(b"\n")
         rows = []
-        for line in self.metrics_file.read_bytes().splitlines():
-            try:
-                rows.append(msgspec.json.decode(line, type=MetricsRow))
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                break
+        for number, line in enumerate(lines, 1):
+            place = f"{self.metrics_file}, line {number}"
+            text = LINE.opened(line + b"\n", place, what, remedy)
+            rows.append(msgspec.json.decode(text, type=MetricsRow))
         return rows
 
     def forget_metrics(self) -> None:
@@ -185,49 +187,20 @@ class RunFolder:
     def forget_metrics_after(self, transitions: int) -> None:
         """Drop rows that a run wrote between its last checkpoint and its end."""
         rows = [row for row in self.metrics() if row.transitions <= transitions]
-        write_atomically(self.metrics_file, msgspec.json.Encoder().encode_lines(rows))
+        lines = [LINE.sealed(msgspec.json.encode(row)) for row in rows]
+        write_atomically(self.metrics_file, b"".join(lines))
 
-    # ---------------------------------------------------------------------------- checkpoints
+    # ---------------------------------------------------------------------------------- model
 
     def write_model(self, files: dict[str, bytes]) -> None:
         """Write the model that the run ended with."""
         for name, content in files.items():
             write_atomically(self.path / name, content)
 
-    def write_checkpoint(self, transitions: int, files: dict[str, bytes]) -> None:
-        """Keep everything that is needed to continue after this many transitions."""
-        place = self._checkpoints / f"{transitions:012d}"
-        draft = self._checkpoints / f".{place.name}.{os.getpid()}"
-        shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(parents=True)
-        for name, content in files.items():
-            write_atomically(draft / name, content)
-        shutil.rmtree(place, ignore_errors=True)
-        os.replace(draft, place)
-        for old in self._all_checkpoints()[:-_KEPT_CHECKPOINTS]:
-            shutil.rmtree(old, ignore_errors=True)
-
     def finish_writing(self) -> None:
         """Let others write here, and leave no empty folder of checkpoints."""
-        if self._checkpoints.is_dir() and not any(self._checkpoints.iterdir()):
-            self._checkpoints.rmdir()
+        self.checkpoints.leave_if_empty()
         release(self.path)
-
-    def forget_checkpoints(self) -> None:
-        """Drop what a run has learned that begins again."""
-        for place in self._all_checkpoints():
-            shutil.rmtree(place, ignore_errors=True)
-
-    def last_checkpoint(self) -> Path | None:
-        """The folder of the newest checkpoint."""
-        found = self._all_checkpoints()
-        return found[-1] if found else None
-
-    def _all_checkpoints(self) -> list[Path]:
-        if not self._checkpoints.is_dir():
-            return []
-        found = self._checkpoints.iterdir()
-        return sorted(p for p in found if p.is_dir() and re.fullmatch(r"\d{12}", p.name))
 
     # --------------------------------------------------------------------------------- result
 
@@ -242,20 +215,26 @@ class RunFolder:
         if not self.finished:
             remedy = f"lincat resume {self.path} continues it"
             raise fail(str(self.path), "a finished run", "one without result.json", remedy)
-        return Answer.from_json(_read(self.result_file), str(self.result_file))
+        text = _opened(self.result_file, "the answer of a run", "evaluate again")
+        return Answer.from_json(text, str(self.result_file))
 
     @answer.setter
     def answer(self, answer: Answer) -> None:
-        write_atomically(self.result_file, answer.to_json())
+        write_atomically(self.result_file, JSON.sealed(answer.to_json()))
 
     @property
     def shown(self) -> ShownStates:
         """The states that the report shows."""
-        return ShownStates.from_json(_read(self.states_file), str(self.states_file))
+        text = _opened(self.states_file, "the states of a run", "evaluate again")
+        return ShownStates.from_json(text, str(self.states_file))
 
     @shown.setter
     def shown(self, shown: ShownStates) -> None:
-        write_atomically(self.states_file, shown.to_json())
+        write_atomically(self.states_file, JSON.sealed(shown.to_json()))
+
+
+def _opened(path: Path, what: str, remedy: str = "") -> bytes:
+    return JSON.opened(_read(path), str(path), what, remedy)
 
 
 def _read(path: Path) -> bytes:

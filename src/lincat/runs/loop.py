@@ -144,7 +144,7 @@ class EvaluationRun:
         if config is None:
             return False
         self.config = self.folder.config = config
-        self.folder.forget_checkpoints()
+        self.folder.checkpoints.forget()
         rows = config.feature_options["capacity"]
         self.notes = [f"More ids came than the first rows showed: a table of {rows:,} rows."]
         self.seconds, self._begun_with, self._passes, self._in_pass = 0.0, 0, 0, 0
@@ -271,8 +271,6 @@ class EvaluationRun:
     def _conclude(self, held: Steps | None) -> None:
         """Check the model and write the answer."""
         opened, config, model = self._opened, self.config, self.model
-        model.learner.predict(model.features.lookup(self.shown.observations()[0]))  # solved by now
-        self.folder.write_model(model.files())
         complete = not self._stop.is_set()
         validation, cautions = None, []
         if complete:
@@ -291,7 +289,7 @@ class EvaluationRun:
             notes=self._said(),
             cautions=cautions,
         )
-        self.folder.write_model(model.files())  # once more, as it knows its errors by now
+        self.folder.write_model(model.files())  # solved by now, and with its errors
         self.folder.answer = answer
         for caution in answer.warnings:
             _log.warning("%s: %s", self.folder.path, caution.text)
@@ -307,7 +305,8 @@ class EvaluationRun:
 
     def _restore(self) -> int | None:
         """Continue from the newest checkpoint, if there is one; return how far its pass is."""
-        checkpoint = self.folder.last_checkpoint()
+        intact = self.folder.checkpoints.intact()
+        checkpoint = intact.place
         opened, validate = self._opened, self.config.validate
         self._held = HoldOut(held_out_rows(validate, opened))
         if self.config.window is None:  # else only the last rows are like those learned from
@@ -324,6 +323,10 @@ class EvaluationRun:
         self.shown = self.folder.shown
         so_far = SoFar.read(checkpoint)
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
+        if intact.damaged:
+            _log.warning("%s: %s", self.folder.path, intact.word)
+            self.notes.append(intact.word)
+            self.folder.checkpoints.forget(intact.damaged)
         self._warmed = so_far.warmed
         self._passes, self._in_pass = so_far.passes, so_far.in_pass
         if so_far.edges is not None:
@@ -417,5 +420,5 @@ class EvaluationRun:
             "progress.json": msgspec.json.encode(so_far),
             **self.recorder.files(),
         }
-        self.folder.write_checkpoint(self.model.learner.n_seen_, files)
+        self.folder.checkpoints.write(self.model.learner.n_seen_, files)
         _log.info("%s: checkpoint, %d transitions", self.folder.path, self.model.done)

@@ -53,6 +53,7 @@ _FOLDS = 3  # of a pilot that is short, each of which is left out in turn
 _SHORT = 10_000  # rows
 _TRIAL_ROWS = 25_000  # of the pilot, at most
 _TRIAL_INTERVALS = 200
+_TRIAL_TOLERANCE = 1e-6
 _SCORED = 1_000  # returns that a trial is scored on, at most
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.05  # weight of what is missing of a return at most
@@ -338,7 +339,11 @@ def _compared(
 
 
 def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
-    model = plan.model(CategoricalLSTD(gamma=gamma, intervals=_TRIAL_INTERVALS, max_blocks=1))
+    model = plan.model(
+        CategoricalLSTD(
+            gamma=gamma, intervals=_TRIAL_INTERVALS, max_blocks=1, tolerance=_TRIAL_TOLERANCE
+        )
+    )
     for part in n_step(_parts(steps), plan.n_step, gamma):
         whole = part if plan.n_step == 1 else whole_steps(part, plan.n_step, gamma)
         model.learner.partial_fit(model.transitions(whole))

@@ -48,6 +48,7 @@ def continued(
         raise fail("MORE", "nothing, or --append with it", ", ".join(more))
     claim(folder.path)
     try:
+        folder.sweep()
         return _continued(folder, given, steps, append, more, on_bad_rows)
     except BaseException:
         release(folder.path)
@@ -90,7 +91,7 @@ def _with_new_files(
     folder: RunFolder, config: EvaluationConfig, more: list[str]
 ) -> EvaluationConfig:
     """Put files that are new behind those that were read, whatever they are called."""
-    checkpoint = folder.last_checkpoint()
+    checkpoint = folder.checkpoints.intact().place
     so_far = None if checkpoint is None else SoFar.read(checkpoint)
     if so_far is None or not so_far.places:
         got = f"a run of {', '.join(config.source)}"
@@ -108,7 +109,7 @@ def _with_new_files(
 
 
 def _check_new_rows(folder: RunFolder, opened: Opened) -> None:
-    checkpoint = folder.last_checkpoint()
+    checkpoint = folder.checkpoints.intact().place
     if checkpoint is None or opened.is_live:
         return
     seen, rows = SoFar.read(checkpoint).rows, opened.rows

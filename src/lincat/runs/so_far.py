@@ -46,13 +46,16 @@ def newest(
 
     Of a run that is learning, or was cut off, they are those of its newest checkpoint.
     """
-    checkpoint = folder.last_checkpoint()
-    done = folder.answer if folder.finished or checkpoint is None else None
-    if checkpoint is None or (done is not None and done.complete):
+    last = folder.checkpoints.newest()
+    done = folder.answer if folder.finished or last is None else None
+    if last is None or (done is not None and done.complete):
         assert done is not None  # without a checkpoint there is an answer, or there was an error
         return done, folder.path
-    if done is not None and int(checkpoint.name) <= done.transitions:
+    if done is not None and int(last.name) <= done.transitions:
         return done, folder.path
+    intact = folder.checkpoints.intact()
+    checkpoint = intact.place
+    assert checkpoint is not None  # there is one, and if it is damaged there was an error
     so_far = SoFar.read(checkpoint)
     if so_far.facts is None:
         remedy = f"lincat resume {folder.path} continues it"
@@ -67,6 +70,9 @@ def newest(
         seconds=so_far.seconds,
         complete=False,
         notes=so_far.notes,
-        cautions=[Caution("not_validated", "Not checked yet: the run is not at its end.")],
+        cautions=[
+            Caution("not_validated", "Not checked yet: the run is not at its end."),
+            *([Caution("damaged_checkpoint", intact.word)] if intact.damaged else []),
+        ],
     )
     return answer, checkpoint

@@ -41,7 +41,7 @@ def save(statistics: Statistics, path: str | Path) -> None:
 def save_bytes(statistics: Statistics) -> bytes:
     """Return the content of a file, which depends on nothing but the statistics."""
     params, state, arrays = packed(statistics)
-    return pack(_KEY, _CLASS, params, state, arrays, _not_plain, checksum=True)
+    return pack(_KEY, _CLASS, params, state, arrays, _not_plain)
 
 
 def packed(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -76,7 +76,7 @@ def load(path: str | Path) -> Statistics:
 
 
 def _build(content: bytes) -> Statistics:
-    header, arrays = unpack(content, _KEY, [_CLASS], checksum=[_CLASS])
+    header, arrays = unpack(content, _KEY, [_CLASS])
     return unpacked(header["params"], header["state"], arrays)
 
 
