@@ -140,12 +140,14 @@ def merge(files: tuple[Path, ...], out: Path | None, as_json: bool, quiet: bool)
       lincat merge north.stats south.stats --out all.stats
       lincat merge *.stats --out all.stats
     """
-    from lincat.runs.stats import merge as add
+    from lincat.runs.source_statistics import SourceStatistics, merged
 
     if out is None:
         raise click.UsageError("--out: expected a file to write, got none")
     place = _place(out)
-    _say(add(list(files), out=place), place, as_json=as_json, notes=())
+    whole = merged([SourceStatistics.load(file) for file in files], [str(x) for x in files])
+    whole.save(place)
+    _say(whole, place, as_json=as_json, notes=())
 
 
 def _place(out: Path) -> Path:

@@ -35,6 +35,10 @@ from lincat.solvers.krylov import ConvergenceError
 _DEFAULT_GAMMA = 0.99
 _DEFAULT_INTERVALS = 50  # of a grid whose ends are given
 _MOST_SCORED = 4_000
+_NOT_HELD = (
+    "No held-out returns are in the statistics for this discount factor and time: lincat stats "
+    "keeps them, for --gamma too."
+)
 # What a pass over rows decides, and statistics have in them.
 _DECIDED = ("steps", "n_step", "window", "feature_options", "format", "columns", "warm_up")
 
@@ -49,7 +53,8 @@ def open_statistics(
     elif thing is None and any(name.endswith(ENDING) for name in config.source):
         for name in config.source:
             if not name.endswith(ENDING):
-                remedy = f"lincat stats {name} --like {config.source[0]} makes them"
+                other = next(x for x in config.source if x.endswith(ENDING))
+                remedy = f"lincat stats {name} --like {other} makes them"
                 raise fail("SOURCE", f"files of statistics only (*{ENDING})", name, remedy)
         parts = [SourceStatistics.load(name) for name in config.source]
     else:
@@ -116,6 +121,8 @@ class StatisticsRun:
             except (InvalidInputError, ConvergenceError) as error:
                 text = f"Not validated: {reason(error)}."
                 cautions.append(Caution("not_validated", text))
+        if validation is None:
+            cautions.append(Caution("not_held_out", _NOT_HELD))
         answer = answer_of(
             self.folder,
             facts_of(self._whole, model.learner.gamma),
@@ -124,7 +131,7 @@ class StatisticsRun:
             validation=validation,
             seconds=seconds,
             complete=True,
-            notes=notes_of(asked, model, validation),
+            notes=notes_of(asked, model),
             cautions=cautions,
         )
         answer = msgspec.structs.replace(answer, sites=_sites(asked, model, shown))
@@ -212,7 +219,7 @@ def facts_of(whole: SourceStatistics, gamma: float) -> SourceFacts:
     return SourceFacts(f"statistics of {said}", whole.observation_names, gamma, skipped)
 
 
-def notes_of(asked: Asked, model: Model, validation: Validation | None) -> Sequence[str]:
+def notes_of(asked: Asked, model: Model) -> Sequence[str]:
     """Return what was read, and what the answer stands on."""
     sites = ", ".join(f"{x.name} ({x.statistics.count:,})" for x in asked.whole.sites)
     said = [f"Sums of {sites}; no rows.", *asked.notes, model.features.describe()]
@@ -221,6 +228,4 @@ def notes_of(asked: Asked, model: Model, validation: Validation | None) -> Seque
             "Features without a discount factor in them, and rewards of one step: what lincat "
             "evaluate learns from rows, for one gamma, is often nearer."
         )
-    if validation is None:
-        said.append("No held-out returns are there for this discount factor and time.")
     return said

@@ -23,7 +23,7 @@ from lincat.features.files import save_bytes as features_bytes
 from lincat.features.tabular import Tabular
 from lincat.runs.shown import ShownStates
 from lincat.runs.site import Clock, HeldReturns, Site
-from lincat.statistics.merging import merge_statistics
+from lincat.statistics.merging import agreed_nodes, merge_statistics
 from lincat.statistics.parts import renumbered
 
 
@@ -140,8 +140,8 @@ def merged(parts: Sequence[SourceStatistics], names: Sequence[str] = ()) -> Sour
     # An order of their own, so that it does not matter in which they are given.
     sites.sort(key=_place)
     try:
-        # All at once, though sites stay apart: rewards must have nodes that all agree on.
-        merge_statistics([site.statistics for site in sites])
+        # Of all, though sites stay apart: their rewards have to go on the same nodes later.
+        agreed_nodes(site.statistics for site in sites)
         grouped = tuple(_one_site(list(some)) for _, some in groupby(sites, lambda x: x.name))
     except InvalidInputError as error:
         remedy = "make one with lincat stats --like the other"

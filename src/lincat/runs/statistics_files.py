@@ -79,7 +79,7 @@ def save_bytes(whole: SourceStatistics) -> bytes:
             )
         )
     state = _State(list(whole.observation_names), list(whole.labels), states, sites)
-    return pack(_KEY, _CLASS, {}, msgspec.to_builtins(state), arrays, str, checksum=True)
+    return pack(_KEY, _CLASS, {}, msgspec.to_builtins(state), arrays, str)
 
 
 def load(path: str | Path) -> SourceStatistics:
@@ -88,7 +88,7 @@ def load(path: str | Path) -> SourceStatistics:
 
 
 def _build(content: bytes) -> SourceStatistics:
-    header, arrays = unpack(content, _KEY, [_CLASS], checksum=[_CLASS])
+    header, arrays = unpack(content, _KEY, [_CLASS])
     try:
         state = msgspec.convert(header["state"], _State)
     except msgspec.ValidationError as error:

@@ -39,10 +39,12 @@ from lincat.runs.validation import held_out_rows, spread_hold_out
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.parts import settled
 
-_BUMPS = ((5_000, 64), (float("inf"), 100))  # of smooth features, for at most so many rows
-_BLOCKS = 64
+_BUMPS = ((20_000, 64), (float("inf"), 100))  # of smooth features, for at most so many rows
+_BLOCKS, _DENSE_BLOCKS = 64, 32  # of tables, and of other features, whose sums are larger
 _MEMORY = 2**28  # bytes of sums: wide ones have fewer blocks
-_NOMINAL = 0.99  # the discount factor by which it is decided how much to hold out
+# Discount factors by which it is decided how much to hold out; of short records, returns of the
+# lower ones only.
+_NOMINAL = (0.99, 0.95, 0.9)
 _MOST_IDS = 5_000
 _ROOM = 4  # times as many rows for ids, when a table is full
 _FEWEST_STARTS = 2
@@ -127,11 +129,14 @@ class Summing:
 
     def _hold_out(self) -> HoldOut | SpreadHoldOut:
         """By default about a tenth, from all parts of the source."""
-        opened, validate = replace(self._opened, gamma=_NOMINAL), self.config.validate
-        if validate == 0:
-            return HoldOut(0)
-        recorded = replace(opened, is_recorded=True)  # any stream can spare some of its steps
-        return spread_hold_out(validate, recorded) or HoldOut(held_out_rows(validate, recorded))
+        validate = self.config.validate
+        for gamma in _NOMINAL if validate != 0 else ():
+            # Any stream can spare some of its steps.
+            opened = replace(self._opened, gamma=gamma, is_recorded=True)
+            held = spread_hold_out(validate, opened) or HoldOut(held_out_rows(validate, opened))
+            if held.rows:
+                return held
+        return HoldOut(0)
 
     def _features(self, sample: Steps) -> tuple[Features, Cells | None]:
         like, opened, config = self._like, self._opened, self.config
@@ -202,7 +207,10 @@ class _Sums:
             spaced = [x.statistics for x in like.sites if not x.statistics.exact_rewards]
             nodes = spaced[0] if spaced else nodes
         self.statistics = Statistics(
-            features.n_features_, max_blocks=_BLOCKS, nodes=nodes, memory_limit=_MEMORY
+            features.n_features_,
+            max_blocks=_BLOCKS if features.table else _DENSE_BLOCKS,
+            nodes=nodes,
+            memory_limit=_MEMORY,
         )
         d, C = features.n_features_, 0 if cells is None else len(cells.centres)
         self._clock: Clock | None = Clock()

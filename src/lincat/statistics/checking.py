@@ -32,7 +32,8 @@ def checked(statistics: Statistics) -> Statistics:
     if any(block.count < 1 or not 0.0 <= block.weight < np.inf for block in blocks):
         raise fail("blocks", "rows, and a weight, in each", "others")
     nodes = statistics._nodes
-    if not (np.diff(nodes.values) > 0.0).all() or len(nodes.counts) not in (0, len(nodes.values)):
+    counted = not nodes.exact or len(nodes.counts) == len(nodes.values)
+    if not (np.diff(nodes.values) > 0.0).all() or not counted:
         raise fail("nodes", "ascending numbers", "others")
     for reward, power, given in groups.keys:
         if not np.isfinite([reward, given]).all() or power not in (-1, 0, 1):
