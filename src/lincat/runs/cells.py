@@ -16,7 +16,7 @@ import scipy.sparse
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.data.mixed import is_missing, is_mixed, is_text, mixed_of
 from lincat.features._base import Features
-from lincat.runs.shown import named_states
+from lincat.runs.shown import named_states, spread_out
 from lincat.runs.source_statistics import Cells
 
 _CELLS = 64
@@ -103,9 +103,11 @@ def _frequent_id(ids: Any) -> Any:
 def _clustered(phi: FloatArray, n: int, rng: np.random.Generator) -> IntArray:
     from scipy.cluster.vq import kmeans2
 
-    if n <= 1:
-        return np.zeros(len(phi), dtype=np.int64)
+    distinct, label = np.unique(phi, axis=0, return_inverse=True)
+    if len(distinct) <= n:
+        return np.asarray(label, dtype=np.int64).ravel()
+    first = phi[spread_out(phi, n, rng)]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
-        _, label = kmeans2(phi, n, minit="++", seed=rng)
+        _, label = kmeans2(phi, first, minit="matrix")
     return np.asarray(label, dtype=np.int64)

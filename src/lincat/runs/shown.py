@@ -188,7 +188,7 @@ def _cluster_rows(scaled: FloatArray, n_states: int, rng: np.random.Generator) -
     """Rows nearest to the centres of clusters, the largest first."""
     from scipy.cluster.vq import kmeans2
 
-    first = scaled[_spread_out(scaled, n_states, rng)]
+    first = scaled[spread_out(scaled, n_states, rng)]
     with warnings.catch_warnings():
         # An empty cluster is not worth one: it is left out below.
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
@@ -202,7 +202,7 @@ def _cluster_rows(scaled: FloatArray, n_states: int, rng: np.random.Generator) -
     return list(dict.fromkeys(nearest))
 
 
-def _spread_out(points: Any, n: int, rng: np.random.Generator) -> list[int]:
+def spread_out(points: Any, n: int, rng: np.random.Generator) -> list[int]:
     """k-means++: each next point with probability as its squared distance to those chosen."""
     chosen = [int(rng.integers(len(points)))]
     distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)

@@ -61,9 +61,10 @@ def stats(
         (not ids) in their observations, or more than 64 different rewards, need it to be merged.
     gammas : sequence of float
         For which held-out returns are kept, by which answers are checked; ten by default.
-    steps, seed, format, columns, on_bad_rows, missing, episode_end, policy, n_envs, env_options,
-    trust_pickle, sampling, features, feature_options
+    steps, seed, format, columns, on_bad_rows, missing, episode_end, policy, n_envs
         As for :func:`evaluate`.
+    env_options, trust_pickle, sampling, features, feature_options
+        Likewise.
     validate : int, optional
         How many returns to hold out; by default a tenth of the rows, 0 for none, so that the
         statistics hold nothing but sums.
@@ -74,7 +75,7 @@ def stats(
     >>> walk = lincat.stats("paper", steps=5_000)
     >>> [round(float(lincat.evaluate(walk, gamma=gamma).returns.mean()[0]), 2)
     ...  for gamma in (0.5, 0.75)]
-    [0.51, 1.01]
+    [1.01, 2.01]
     """
     options = {
         name: value
@@ -119,10 +120,10 @@ def merge(
     Examples
     --------
     >>> import lincat
-    >>> parts = [lincat.stats("paper", steps=1_000, seed=seed, site=f"site {seed}", validate=0)
+    >>> parts = [lincat.stats("frozen_lake", steps=1_000, seed=seed, site=f"site {seed}", validate=0)
     ...          for seed in range(3)]
     >>> lincat.merge(parts)
-    SourceStatistics(3000 transitions, 3 features, sites site 0, site 1, site 2)
+    SourceStatistics(3000 transitions, 16 features, sites site 0, site 1, site 2)
     """
     if isinstance(parts, str | Path | SourceStatistics) or not len(parts):
         raise fail("parts", "a list of statistics, or of their files", repr(parts))
