@@ -161,11 +161,13 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
 @click.option("--below", type=float, metavar="C", help="Show the chance of a return below this.")
 @click.option("--show", "n_states", type=int, help="Typical states to show.  [default: 8]")
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
+@click.option("--trust-code", is_flag=True, help="Allow what --config names as module:name.")
 @require_option
 @output_options
 def evaluate(
     source: tuple[str, ...],
     config: Path | None,
+    trust_code: bool,
     require: bool,
     as_json: bool,
     out: Path | None,
@@ -203,7 +205,7 @@ def evaluate(
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
         given["seed"] = seed
-    settings = _settings(source, config, given)
+    settings = _settings(source, config, given, trust_code=trust_code)
     find_local_modules()
     opened = open_source(settings)  # before anything is written or, with --force, cleared
     folder = RunFolder.create(
@@ -240,16 +242,21 @@ def finish(folder: RunFolder, run: Any, *, require: bool, as_json: bool, quiet: 
 
 
 def _settings(
-    source: tuple[str, ...], config: Path | None, given: dict[str, Any]
+    source: tuple[str, ...], config: Path | None, given: dict[str, Any], *, trust_code: bool
 ) -> EvaluationConfig:
     """Put together the file, the flags, and for neither the example."""
     import msgspec
 
+    from lincat.runs.binding import given_here, resolved
     from lincat.runs.config import config_from_dict, read_config
 
     values: dict[str, Any] = {}
     if config is not None:
-        values = msgspec.to_builtins(read_config(config))
+        kept = resolved(read_config(config))
+        if not trust_code:
+            _check_code(kept, config, source, given)
+            kept = msgspec.structs.replace(kept, trust_pickle=False)
+        values = {**msgspec.to_builtins(kept), "given_in": None}
     elif not source:
         values = dict(_EXAMPLE)
     if source:
@@ -261,7 +268,19 @@ def _settings(
     for name in ("step_size", "passes"):
         if name in given:
             given[name] = _value(given[name])
-    return config_from_dict({**values, **given}, "options")
+    return given_here(config_from_dict({**values, **given}, "options"))
+
+
+def _check_code(
+    kept: EvaluationConfig, config: Path, source: tuple[str, ...], given: dict[str, Any]
+) -> None:
+    """Refuse a file that has code run, unless all of that is said on this command line."""
+    from lincat.runs.binding import code_named, untrusted
+
+    said = {*given, *(["source"] if source else [])}
+    named = [text for text in code_named(kept) if text.partition(" ")[0] not in said]
+    if named:
+        raise untrusted(str(config), named)
 
 
 def _columns(roles: dict[str, str]) -> dict[str, Any]:
