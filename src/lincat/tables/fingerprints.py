@@ -1,7 +1,7 @@
 """What tells one source from another: where it is, how much of it there is, and what is in it.
 
-Files are compared byte by byte; of one above 4 MB, a thousand blocks all over it are. Files that are
-written again to add rows (Parquet, Arrow) are known by their first rows too.
+Files are compared byte by byte; of one above 4 MB, a thousand blocks all over it are. Files that
+are written again to add rows (Parquet, Arrow) are known by their first rows too.
 """
 
 from __future__ import annotations
