@@ -21,6 +21,7 @@ from lincat._typing import FeatureMatrix, FloatArray
 from lincat.features._base import Features
 
 _TAIL = 1e-3  # of the sample, on either side, beyond which nothing changes
+_CHUNK = 4096  # rows whose features of the function are made at a time
 _DIGITS = 6  # of a level, as a share of the range of values
 
 
@@ -87,9 +88,12 @@ class Levels(Features):
         self.n_features_ = self.beside.n_features_ + len(levels)
 
     def _values(self, observations: Any) -> FloatArray:
+        parts = [observations]
+        if isinstance(observations, np.ndarray):
+            parts = [observations[i : i + _CHUNK] for i in range(0, len(observations), _CHUNK)]
         # Row by row: products of matrices depend, in their last digits, on how many rows there are.
-        value = np.einsum("ij,j->i", self.of.lookup(observations), self._weights_)
-        return np.asarray(value + self._offset_)
+        value = [np.einsum("ij,j->i", self.of.lookup(part), self._weights_) for part in parts]
+        return np.concatenate([np.zeros(0), *value]) + self._offset_
 
     def _places(self, value: FloatArray) -> FloatArray:
         """Values as shares of their range, shape (n,)."""

@@ -29,6 +29,7 @@ _FAR = 5.0  # standard deviations from which on nothing changes
 _QUADRATIC = 8  # coordinates up to which products are taken
 FEWEST_BUMPS = 4  # of a combination; if there would be fewer, nothing is kept apart
 _SAMPLE = 10_000
+_CHUNK = 4096  # rows at a time, whose bumps stay in the cache
 
 
 @final
@@ -150,13 +151,20 @@ class Smooth(Features):
         finite = np.isfinite(points).all(axis=1)
         if not finite.all():
             raise bad_row(points, int(np.argmin(finite)))
+        out = np.zeros((len(points), self.n_features_))
+        for begin in range(0, len(points), _CHUNK):
+            some = slice(begin, begin + _CHUNK)
+            self._fill(out[some], points[some])
+        return out
+
+    def _fill(self, out: FloatArray, points: FloatArray) -> None:
+        """Write the features of points into rows of zeros."""
         group = self._groups(points)
         # Beyond what a combination was seen with, nothing changes: a quadratic would run away.
         z = np.clip(self._bent(points), self._low_[group], self._high_[group])
         plain = np.concatenate(
             [np.ones((len(z), 1)), z, z[:, self._pairs_[0]] * z[:, self._pairs_[1]]], axis=1
         )
-        out = np.zeros((len(points), self.n_features_))
         unit, origin = np.ones(z.shape[1]), np.zeros(z.shape[1])
         for g, (centers, width) in enumerate(zip(self._centers_, self._widths_, strict=True)):
             rows = np.flatnonzero(group == g)
@@ -168,7 +176,6 @@ class Smooth(Features):
                 rate = 0.5 / width**2
                 kernels.features.radial_rows(near, inside, origin, unit, centers, rate, 0.0)
                 out[rows, middle : self._begin_[g + 1]] = near
-        return out
 
     def _sentence(self) -> str:
         total = sum(map(len, self._centers_))

@@ -58,6 +58,8 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         Needed where states are given by number.
     max_blocks, nodes, memory_limit, keep_last
         As for :class:`lincat.Statistics`.
+    tolerance : float
+        ``residual_`` that is aimed at; 1e-6 takes half the time, where figures are only compared.
 
     Attributes
     ----------
@@ -99,6 +101,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         nodes: Any = "auto",
         memory_limit: int = 2**31,
         keep_last: int | None = None,
+        tolerance: float = 1e-12,
     ) -> None:
         super().__init__(
             gamma=gamma,
@@ -111,6 +114,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         )
         self.grid = grid
         self.intervals = intervals
+        self.tolerance = tolerance
 
     def solve(
         self,
@@ -215,6 +219,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
             raise fail("grid", "a lincat.Grid or 'auto'", shown(self.grid))
         if self.intervals != "auto":
             check_integer(self.intervals, "intervals", low=1)
+        check_number(self.tolerance, "tolerance", low=0.0, low_open=True)
 
     def _solve(self) -> None:
         totals = self.statistics_.totals()
@@ -232,7 +237,10 @@ class CategoricalLSTD(BatchLearner, Forecasts):
                 whitening=whitening,
             )
             self._grid_, self._moments_ = self._choice_.grid, self._choice_.moments
-        self._keep(solve_totals(totals, self._grid_, self.gamma, ridge=self.ridge))
+        solution = solve_totals(
+            totals, self._grid_, self.gamma, ridge=self.ridge, tolerance=self.tolerance
+        )
+        self._keep(solution)
 
     def _keep(self, solution: BatchSolution) -> None:
         self._solution_: BatchSolution | None = solution

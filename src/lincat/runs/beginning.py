@@ -47,7 +47,7 @@ def begin_model(
     """Return a model that has learned nothing, how many steps to sum, and what was chosen."""
     if _from_sums(config):
         plan = _plan(sample, config, opened)
-        if config.learner == "lstd" or _sums_fit(plan.features):
+        if config.learner == "lstd" or sums_fit(plan.features):
             sort = CategoricalLSTD(
                 gamma=opened.gamma,
                 grid=_given_grid(config) or "auto",
@@ -74,7 +74,8 @@ def _from_sums(config: EvaluationConfig) -> bool:
     return config.learner in ("auto", "lstd")
 
 
-def _sums_fit(features: Features) -> bool:
+def sums_fit(features: Features) -> bool:
+    """Return whether sums over so many features are kept without being asked for."""
     return _expected(features) <= (_MOST_ROWS if features.table else _MOST_DENSE)
 
 
@@ -87,7 +88,7 @@ def _expected(features: Features) -> int:
 def _sums_beside(features: Features, intervals: int) -> bool:
     """Whether sums cost no more than the steps beside which they are kept, for intervals."""
     if features.table:
-        return _sums_fit(features)
+        return sums_fit(features)
     small = Statistics.nbytes_for(features.n_features_) <= _BESIDE
     return small and features.n_features_ <= intervals
 

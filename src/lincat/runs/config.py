@@ -112,6 +112,12 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # How many typical states the report shows.
     n_states: _Positive = 8
 
+    # --- of statistics (lincat stats) ---
+    # Only blocks of time from this time on, before that time, or the last so many of each site.
+    since: str | None = None
+    until: str | None = None
+    last_blocks: _Positive | None = None
+
     def __post_init__(self) -> None:
         if not self.source or "" in self.source:  # an empty path would be the current folder
             raise ValueError("expected at least one source, and none of them empty")

@@ -16,6 +16,7 @@ from lincat.learners.registry import AveragingName, DtypeName, LearnerName
 from lincat.runs.binding import given_here
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
+from lincat.runs.from_statistics import StatisticsRun, open_statistics
 from lincat.runs.given import Given, Transformer, mark_of, words_of
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.resuming import continued
@@ -63,6 +64,9 @@ def evaluate(
     level: float = 0.05,
     below: float | None = None,
     n_states: int = 8,
+    since: str | None = None,
+    until: str | None = None,
+    last_blocks: int | None = None,
 ) -> Run:
     """Learn return distributions from a source, and keep everything in a run folder.
 
@@ -75,7 +79,7 @@ def evaluate(
         A frame (pandas, polars, Arrow, DuckDB, anything with ``__arrow_c_stream__``, or a dict of
         columns); a Gymnasium environment, or a function that makes one; :class:`Transitions`; a
         finite process; or, as text, what the command line takes: paths of logs, "gym:NAME",
-        "minari:NAME", the name of a finite process.
+        "minari:NAME", the name of a finite process. Or statistics, and files of them (.stats).
     gamma : float, optional
         Discount factor; 0.99, or that of the finite process. 1 where episodes end.
     out : str or path, optional
@@ -136,6 +140,10 @@ def evaluate(
         Threshold: the chance of a return below it is shown.
     n_states : int
         How many typical states the report shows.
+    since, until : str, optional
+        Of statistics (:func:`lincat.stats`): only blocks of time between these.
+    last_blocks : int, optional
+        Likewise: only the last so many blocks of each site.
 
     Examples
     --------
@@ -217,14 +225,17 @@ def resume(
 
 def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, force: bool) -> Run:
     config = given_here(config)
-    opened = open_source(config, given)  # before anything is written or, with force, cleared
+    # Before anything is written or, with force, cleared.
+    whole = open_statistics(config, given)
+    opened = open_source(config, given) if whole is None else None
     temporary = None
     if out is None:
         temporary = TemporaryFolder()
         out = temporary.path
     folder = RunFolder.create(Path(out), config, force=force)
     with folder.kept_if_learned():
-        for _ in EvaluationRun(folder, opened).run():
+        run = EvaluationRun(folder, opened) if whole is None else StatisticsRun(folder, whole)
+        for _ in run.run():
             pass
     return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)
 

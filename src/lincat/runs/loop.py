@@ -289,8 +289,6 @@ class EvaluationRun:
     def _conclude(self, held: Steps | None) -> None:
         """Check the model and write the answer."""
         opened, config, model = self._opened, self.config, self.model
-        model.learner.predict(model.features.lookup(self.shown.observations()[0]))  # solved by now
-        self.folder.write_model(model.files())
         complete = not self._stop.is_set()
         validation, cautions = None, []
         if complete:
@@ -309,7 +307,7 @@ class EvaluationRun:
             notes=self._said(),
             cautions=cautions,
         )
-        self.folder.write_model(model.files())  # once more, as it knows its errors by now
+        self.folder.write_model(model.files())  # solved by now, and with its errors
         self.folder.answer = answer
         for caution in answer.warnings:
             _log.warning("%s: %s", self.folder.path, caution.text)

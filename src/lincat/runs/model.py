@@ -183,6 +183,8 @@ class Model:
 
     def mean_features(self, shown: ShownStates) -> FeatureMatrix:
         """Return features of the shown states, of a group their mean: so are its distributions."""
+        if shown.Phi is not None:
+            return shown.Phi
         observations, group = shown.observations()
         with self._alone:
             phi = self.features.lookup(observations)
@@ -198,6 +200,13 @@ class Model:
         self, shown: ShownStates, *, confidence: float | None = None
     ) -> ReturnDistribution:
         """Return the distribution of each group of states: the average over its members."""
+        if shown.Phi is not None:  # as sums have it, which know no single states and no potential
+            found: ReturnDistribution = (
+                self.learner.predict(shown.Phi)
+                if confidence is None
+                else self.learner.predict(shown.Phi, confidence=confidence)
+            )
+            return found
         observations, group = shown.observations()
         each = self.predict(observations, confidence=confidence)
         known = each.uncertainty

@@ -42,16 +42,18 @@ from lincat.statistics.block_statistics import Statistics
 
 #: Transitions from which a plan is made.
 PILOT = 100_000
+#: Rows that a ridge weighs as much as.
+PSEUDO_ROWS = 15.0
 
 _MOST_POINTS = 1024  # different points that are still a table
 _VISITS = 20  # of each of them, on average, at least
-_PSEUDO_ROWS = 15.0  # what a ridge weighs
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
 _TRAINED = 0.7  # of the pilot, in a trial
 _FOLDS = 3  # of a pilot that is short, each of which is left out in turn
 _SHORT = 10_000  # rows
 _TRIAL_ROWS = 25_000  # of the pilot, at most
 _TRIAL_INTERVALS = 200
+_TRIAL_TOLERANCE = 1e-6
 _SCORED = 1_000  # returns that a trial is scored on, at most
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.05  # weight of what is missing of a return at most
@@ -211,7 +213,7 @@ def choose_plan(
     rows : int, optional
         How many there will be in all, if that is known.
     """
-    table = _table(pilot, space)
+    table = table_for(pilot, space)
     if table is not None:
         return Plan(table, None, None, 1, 0.0, f"{table.describe()[:-1]}, nothing to approximate.")
     expected = max(rows or 0, len(pilot))
@@ -219,7 +221,7 @@ def choose_plan(
     # Tried at sizes that suit the rows of a trial.
     best = _trial(some, gamma, _candidates(len(some), long))
     chosen = _candidates(expected, long)[best]
-    return chosen.plan(_Pilot(pilot, gamma, _PSEUDO_ROWS / expected))
+    return chosen.plan(_Pilot(pilot, gamma, PSEUDO_ROWS / expected))
 
 
 def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
@@ -237,7 +239,8 @@ def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
     )
 
 
-def _table(pilot: Steps, space: ObservationSpace) -> Features | None:
+def table_for(pilot: Steps, space: ObservationSpace) -> Features | None:
+    """Return a table, fitted, where observations are ids or take few values; else None."""
     if space.n_states is not None:
         return Tabular(n_states=space.n_states).fit(pilot.observation)
     if are_ids(pilot.observation):
@@ -315,7 +318,7 @@ def _compared(
     Shapes (candidates − 1, n) and (n,), in standard deviations of each state.
     """
     nothing = np.zeros((len(candidates) - 1, 0)), np.zeros(0, dtype=np.int64)
-    pilot = _Pilot(train, gamma, _PSEUDO_ROWS / len(train))
+    pilot = _Pilot(train, gamma, PSEUDO_ROWS / len(train))
     models = [_fitted(candidates[0].plan(pilot), train, gamma)]
     returns, usable = realised_returns(held, models[0], _REST)
     rows = np.flatnonzero(usable)
@@ -336,7 +339,11 @@ def _compared(
 
 
 def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
-    model = plan.model(CategoricalLSTD(gamma=gamma, intervals=_TRIAL_INTERVALS, max_blocks=1))
+    model = plan.model(
+        CategoricalLSTD(
+            gamma=gamma, intervals=_TRIAL_INTERVALS, max_blocks=1, tolerance=_TRIAL_TOLERANCE
+        )
+    )
     for part in n_step(_parts(steps), plan.n_step, gamma):
         whole = part if plan.n_step == 1 else whole_steps(part, plan.n_step, gamma)
         model.learner.partial_fit(model.transitions(whole))

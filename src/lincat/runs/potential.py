@@ -57,9 +57,10 @@ class Potential:
             for begin in range(0, len(part), _CHUNK):
                 some = part[begin : begin + _CHUNK]
                 phi, phi_next = some.both(features.transform)
-                weight = np.ones(len(some)) if some.weight is None else some.weight
-                discount, weighted = some.discounts(gamma), phi * weight[:, None]
-                Sigma += weighted.T @ phi
+                discount, weight, weighted = some.discounts(gamma), np.ones(len(some)), phi
+                if some.weight is not None:
+                    weight, weighted = some.weight, phi * some.weight[:, None]
+                Sigma += weighted.T @ phi  # half the work where that is phiᵀphi
                 cross += weighted.T @ (phi_next * discount[:, None])
                 gained += weighted.T @ some.reward
                 lost += weighted.T @ (1.0 - discount)
