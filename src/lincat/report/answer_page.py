@@ -317,7 +317,10 @@ def _sentences(answer: Answer, level: float, threshold: float | None) -> list[st
             sentences.append(threshold_sentence(dist, threshold, name, lost=lost, interval=ends))
     width = answer.grid.high - answer.grid.low
     confidence = None if answer.bands is None else answer.bands.confidence
-    trust = trust_sentence(answer.validation, verdict, width=width, confidence=confidence)
+    # Sums cannot be checked later by what they do not hold; a warning says so.
+    lost = any(caution.code == "not_held_out" for caution in answer.warnings)
+    how = {"remedy": ""} if lost else {}
+    trust = trust_sentence(answer.validation, verdict, width=width, confidence=confidence, **how)
     return [*sentences, *filter(None, [trust, answer.no_intervals])]
 
 

@@ -13,8 +13,10 @@ from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.features.transformer import FromTransformer
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName
+from lincat.runs.binding import given_here
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
+from lincat.runs.from_statistics import StatisticsRun, open_statistics
 from lincat.runs.given import Given, Transformer, mark_of, words_of
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.pools import open_pool
@@ -66,6 +68,9 @@ def evaluate(
     level: float = 0.05,
     below: float | None = None,
     n_states: int = 8,
+    since: str | None = None,
+    until: str | None = None,
+    last_blocks: int | None = None,
 ) -> Run:
     """Learn return distributions from a source, and keep everything in a run folder.
 
@@ -78,7 +83,7 @@ def evaluate(
         A frame (pandas, polars, Arrow, DuckDB, anything with ``__arrow_c_stream__``, or a dict of
         columns); a Gymnasium environment, or a function that makes one; :class:`Transitions`; a
         finite process; or, as text, what the command line takes: paths of logs, "gym:NAME",
-        "minari:NAME", the name of a finite process.
+        "minari:NAME", the name of a finite process. Or statistics, and files of them (.stats).
     gamma : float, optional
         Discount factor; 0.99, or that of the finite process. 1 where episodes end.
     out : str or path, optional
@@ -144,6 +149,10 @@ def evaluate(
         Threshold: the chance of a return below it is shown.
     n_states : int
         How many typical states the report shows.
+    since, until : str, optional
+        Of statistics (:func:`lincat.stats`): only blocks of time between these.
+    last_blocks : int, optional
+        Likewise: only the last so many blocks of each site.
 
     Examples
     --------
@@ -187,6 +196,7 @@ def resume(
     on_bad_rows: Literal["stop", "skip"] | None = None,
     workers: int | None = None,
     client: Any = None,
+    trust_code: bool = False,
 ) -> Run:
     """Continue a run from its last checkpoint, or make a finished one longer.
 
@@ -208,6 +218,9 @@ def resume(
     workers : int, optional
     client : distributed.Client, optional
         Who sums the parts of a log that are left, instead of who did.
+    trust_code : bool
+        Whether what the folder names may be imported, which runs code. Runs of this program are
+        trusted as they were.
 
     Examples
     --------
@@ -218,6 +231,7 @@ def resume(
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
     given = Given(source, policy, None if features is None else _ours(features), client)
+    trust = trust_code or (isinstance(run, Run) and run.trusts_code)
     going_on = continued(
         *(folder, given),
         steps=steps,
@@ -225,15 +239,19 @@ def resume(
         on_bad_rows=on_bad_rows,
         workers=workers,
         scheduler=None if client is None else address_of(client),
+        trust_code=trust,
     )
     for _ in going_on.run():
         pass
     kept = run.temporary if isinstance(run, Run) else None
-    return Run(folder, trust_code=True, transformer=given.transformer, temporary=kept)
+    return Run(folder, trust_code=trust, transformer=given.transformer, temporary=kept)
 
 
 def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, force: bool) -> Run:
-    opened = open_source(config, given)  # before anything is written or, with force, cleared
+    config = given_here(config)
+    # Before anything is written or, with force, cleared.
+    whole = open_statistics(config, given)
+    opened = open_source(config, given) if whole is None else None
     pool = open_pool(config, opened, given.client)
     temporary = None
     if out is None:
@@ -241,7 +259,12 @@ def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, forc
         out = temporary.path
     folder = RunFolder.create(Path(out), config, force=force)
     with folder.kept_if_learned():
-        for _ in EvaluationRun(folder, opened, pool=pool).run():
+        run = (
+            EvaluationRun(folder, opened, pool=pool)
+            if whole is None
+            else StatisticsRun(folder, whole)
+        )
+        for _ in run.run():
             pass
     return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)
 

@@ -13,7 +13,7 @@ from lincat.scale.pool import Here, Pool
 from lincat.scale.processes import Processes
 
 
-def open_pool(config: EvaluationConfig, opened: Opened, client: Any = None) -> Pool | None:
+def open_pool(config: EvaluationConfig, opened: Opened | None, client: Any = None) -> Pool | None:
     """Return who sums a log by parts; None where this process reads it as one stream.
 
     A single worker is this process.
@@ -22,6 +22,9 @@ def open_pool(config: EvaluationConfig, opened: Opened, client: Any = None) -> P
         return None
     if config.workers is not None and config.scheduler is not None:
         raise fail("--workers", "nothing beside --scheduler", config.workers, "leave one out")
+    if opened is None:
+        got, remedy = "statistics", "they are summed already: leave it out"
+        raise fail("--workers and --scheduler", "a log", got, remedy)
     check_parts(config, opened)
     if client is not None:
         return Cluster(client)

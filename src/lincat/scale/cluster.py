@@ -105,9 +105,7 @@ class Cluster:
                 if isinstance(outcome, bytes):
                     yield number, outcome
                     continue
-                if isinstance(
-                    outcome, CancelledError
-                ):  # by a scheduler that forgot, or that is lost
+                if isinstance(outcome, CancelledError):  # the scheduler forgot, or is lost
                     time.sleep(_NOTICED)
                 if client.status != "running":
                     raise _lost(self.address, outcome)
@@ -148,7 +146,7 @@ class Cluster:
         except TimeoutError:
             remedy = f"start some (dask worker {address_of(client)})"
             raise fail("--scheduler", "a scheduler with workers", "none", remedy) from None
-        found = client.run(_probe())
+        found = client.run(_probe(), on_error="ignore")  # one may be dying
         for worker, (version, _) in found.items():
             if version != __version__:
                 got = f"{'none' if version is None else f'lincat {version}'} on {worker}"
