@@ -166,11 +166,13 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
     "--last-blocks", type=int, metavar="N", help="Of statistics: the last N blocks of each site."
 )
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
+@click.option("--trust-code", is_flag=True, help="Allow what --config names as module:name.")
 @require_option
 @output_options
 def evaluate(
     source: tuple[str, ...],
     config: Path | None,
+    trust_code: bool,
     require: bool,
     as_json: bool,
     out: Path | None,
@@ -210,7 +212,7 @@ def evaluate(
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
         given["seed"] = seed
-    settings = settings_of(source, config, given)
+    settings = settings_of(source, config, given, trust_code=trust_code)
     find_local_modules()
     # Before anything is written or, with --force, cleared.
     whole = open_statistics(settings)
@@ -249,16 +251,21 @@ def finish(folder: RunFolder, run: Any, *, require: bool, as_json: bool, quiet: 
 
 
 def settings_of(
-    source: tuple[str, ...], config: Path | None, given: dict[str, Any]
+    source: tuple[str, ...], config: Path | None, given: dict[str, Any], *, trust_code: bool = False
 ) -> EvaluationConfig:
     """Put together the file, the flags, and for neither the example."""
     import msgspec
 
+    from lincat.runs.binding import given_here, resolved
     from lincat.runs.config import config_from_dict, read_config
 
     values: dict[str, Any] = {}
     if config is not None:
-        values = msgspec.to_builtins(read_config(config))
+        kept = resolved(read_config(config))
+        if not trust_code:
+            _check_code(kept, config, source, given)
+            kept = msgspec.structs.replace(kept, trust_pickle=False)
+        values = {**msgspec.to_builtins(kept), "given_in": None}
     elif not source:
         values = dict(_EXAMPLE)
     if source:
@@ -270,7 +277,19 @@ def settings_of(
     for name in ("step_size", "passes"):
         if name in given:
             given[name] = _value(given[name])
-    return config_from_dict({**values, **given}, "options")
+    return given_here(config_from_dict({**values, **given}, "options"))
+
+
+def _check_code(
+    kept: EvaluationConfig, config: Path, source: tuple[str, ...], given: dict[str, Any]
+) -> None:
+    """Refuse a file that has code run, unless all of that is said on this command line."""
+    from lincat.runs.binding import code_named, untrusted
+
+    said = {*given, *(["source"] if source else [])}
+    named = [text for text in code_named(kept) if text.partition(" ")[0] not in said]
+    if named:
+        raise untrusted(str(config), named)
 
 
 def _columns(roles: dict[str, str]) -> dict[str, Any]:

@@ -79,6 +79,12 @@ def require_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--require", is_flag=True, help=text)(command)
 
 
+def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--trust-code``, without which nothing that is read from a folder runs code."""
+    text = "Allow what the run names as module:name, or keeps in pickles: both run code."
+    return click.option("--trust-code", is_flag=True, help=text)(command)
+
+
 def run_argument(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument RUN, the folder of ``lincat evaluate``."""
     return click.argument("run", type=click.Path(path_type=Path, file_okay=False))(command)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
-from lincat._text import one_line
+from lincat._text import one_line, shown
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName, StepSizeName
 from lincat.tables.columns import Columns
 from lincat.tables.formats import FormatName
@@ -34,6 +34,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     # Where transitions come from: files, "-", "gym:NAME", "minari:NAME", or a finite process.
     source: list[str]
+    # The folder from which relative paths are meant: where they were given.
+    given_in: str | None = None
     # Discount factor; by default 0.99, or that of the finite process. 1 where episodes end.
     gamma: _Discount | None = None
     # At most so many transitions; by default all of a file, 200,000 of anything without an end.
@@ -179,6 +181,23 @@ def read_config(path: Path) -> EvaluationConfig:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise fail(str(path), "a readable configuration (TOML)", reason) from None
     return config_from_toml(text, str(path))
+
+
+def differences(then: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return what differs between two configurations, in words.
+
+    Examples
+    --------
+    >>> from lincat.runs.config import differences
+    >>> differences({"gamma": 0.95, "seed": 0}, {"gamma": 0.5, "seed": 0, "level": 0.1})
+    'gamma was 0.95 and is 0.5, level was not given and is 0.1'
+    """
+    keys = [key for key in {**then, **now} if then.get(key) != now.get(key)]
+    return ", ".join(f"{key} was {_said(then, key)} and is {_said(now, key)}" for key in keys)
+
+
+def _said(values: dict[str, Any], key: str) -> str:
+    return shown(values[key]) if values.get(key) is not None else "not given"
 
 
 def _choices(name: str) -> str:

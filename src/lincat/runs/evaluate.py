@@ -13,6 +13,7 @@ from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.features.transformer import FromTransformer
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName
+from lincat.runs.binding import given_here
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
 from lincat.runs.from_statistics import StatisticsRun, open_statistics
@@ -180,6 +181,7 @@ def resume(
     steps: int | None = None,
     append: bool = False,
     on_bad_rows: Literal["stop", "skip"] | None = None,
+    trust_code: bool = False,
 ) -> Run:
     """Continue a run from its last checkpoint, or make a finished one longer.
 
@@ -198,6 +200,9 @@ def resume(
         Learn from rows that were added to its logs, or to the frame.
     on_bad_rows : "stop" or "skip", optional
         Instead of what the run was told.
+    trust_code : bool
+        Whether what the folder names may be imported, which runs code. Runs of this program are
+        trusted as they were.
 
     Examples
     --------
@@ -208,14 +213,18 @@ def resume(
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
     given = Given(source, policy, None if features is None else _ours(features))
-    going_on = continued(folder, given, steps=steps, append=append, on_bad_rows=on_bad_rows)
+    trust = trust_code or (isinstance(run, Run) and run.trusts_code)
+    going_on = continued(
+        folder, given, steps=steps, append=append, on_bad_rows=on_bad_rows, trust_code=trust
+    )
     for _ in going_on.run():
         pass
     kept = run.temporary if isinstance(run, Run) else None
-    return Run(folder, trust_code=True, transformer=given.transformer, temporary=kept)
+    return Run(folder, trust_code=trust, transformer=given.transformer, temporary=kept)
 
 
 def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, force: bool) -> Run:
+    config = given_here(config)
     # Before anything is written or, with force, cleared.
     whole = open_statistics(config, given)
     opened = open_source(config, given) if whole is None else None

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import json
 import platform
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -29,13 +30,13 @@ from pathlib import Path
 
 import msgspec
 
-from lincat._arguments import fail
+from lincat._arguments import InvalidInputError, fail
 from lincat._files import new_folder, sweep_drafts, write_atomically
 from lincat._seals import JSON, LINE, TOML
 from lincat.inference.answer import Answer
 from lincat.learners.divergence import DivergenceError
 from lincat.runs.checkpoints import Checkpoints
-from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
+from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml, differences
 from lincat.runs.lock import claim, release
 from lincat.runs.shown import ShownStates
 
@@ -57,6 +58,12 @@ class MetricsRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     mean: tuple[float, ...] = ()
     quantile: tuple[float, ...] = ()
     cvar: tuple[float, ...] = ()
+
+
+class _Kept(msgspec.Struct):
+    """What is read of progress.json here."""
+
+    config: str
 
 
 class RunFolder:
@@ -144,15 +151,36 @@ class RunFolder:
     @property
     def config(self) -> EvaluationConfig:
         """What the run depends on."""
-        place = str(self.config_file)
+        place, content = str(self.config_file), _read(self.config_file)
         remedy = "restore it, or begin another run with lincat evaluate --config"
         what = "the configuration of the run"
-        text = TOML.opened(_read(self.config_file), place, what, remedy)
+        try:
+            text = TOML.opened(content, place, what, remedy)
+        except InvalidInputError:
+            changed = self._changed(content)
+            if not changed:
+                raise
+            raise fail(
+                place, f"{what}, as lincat wrote it", f"another: {changed}", remedy
+            ) from None
         return config_from_toml(text.decode(), place)
 
     @config.setter
     def config(self, config: EvaluationConfig) -> None:
         write_atomically(self.config_file, TOML.sealed(config_to_toml(config)))
+
+    def _changed(self, content: bytes) -> str:
+        """What was edited in the configuration, as far as that can be told; else empty."""
+        try:
+            if self.finished:
+                kept = Answer.from_json(_read(self.result_file)).config
+            else:
+                place = self.checkpoints.intact().place
+                progress = _read((place or self.path) / "progress.json")
+                kept = msgspec.json.decode(progress, type=_Kept).config
+            return differences(tomllib.loads(kept), tomllib.loads(content.decode()))
+        except (ValueError, msgspec.MsgspecError):
+            return ""
 
     @property
     def versions(self) -> dict[str, str]:
@@ -216,7 +244,10 @@ class RunFolder:
             remedy = f"lincat resume {self.path} continues it"
             raise fail(str(self.path), "a finished run", "one without result.json", remedy)
         text = _opened(self.result_file, "the answer of a run", "evaluate again")
-        return Answer.from_json(text, str(self.result_file))
+        found = Answer.from_json(text, str(self.result_file))
+        # Not at its end any more if more was asked of it since.
+        longer = found.config not in ("", config_to_toml(self.config))
+        return msgspec.structs.replace(found, complete=False) if longer else found
 
     @answer.setter
     def answer(self, answer: Answer) -> None:

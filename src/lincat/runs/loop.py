@@ -26,7 +26,9 @@ from lincat.features.tabular import TableFullError
 from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.beginning import begin_model, pilot_rows, rehearse
+from lincat.runs.binding import check_same_config, check_same_source, fingerprints_of, resolved
 from lincat.runs.conclude import SourceFacts, answer_of
+from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
 from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.lock import claim, release
@@ -47,6 +49,7 @@ from lincat.runs.validation import (
     spread_hold_out,
 )
 from lincat.tables.file_source import FileSource
+from lincat.tables.fingerprints import Fingerprint
 
 _log = logging.getLogger("lincat.runs")
 _log.addHandler(logging.NullHandler())  # silent, unless a program or LINCAT_LOG listens
@@ -82,22 +85,36 @@ class EvaluationRun:
     folder : RunFolder
     opened : Opened, optional
         The source that its configuration names, if it is open.
+    config : EvaluationConfig, optional
+        By default that of the folder; another one is written there with the first checkpoint, so
+        that what fails before leaves the run as it was.
     append : bool
         Whether rows were added to a source of which all was learned from; what comes through
         standard input is all new then.
+    trust_code : bool
+        Whether a checkpoint may have code run, which features of the form module:name do.
     """
 
     def __init__(
-        self, folder: RunFolder, opened: Opened | None = None, *, append: bool = False
+        self,
+        folder: RunFolder,
+        opened: Opened | None = None,
+        *,
+        config: EvaluationConfig | None = None,
+        append: bool = False,
+        trust_code: bool = False,
     ) -> None:
         self.folder = folder
-        self.config = folder.config
+        self._written = folder.config
+        self.config = self._written if config is None else config
+        self._trust_code = trust_code
         self.notes: list[str] = []
         self._stop = threading.Event()
         self.model: Model
         self.shown: ShownStates
         self._held: HoldOut | SpreadHoldOut = HoldOut(0)
-        self._opened = open_source(self.config) if opened is None else opened
+        self._opened = open_source(resolved(self.config)) if opened is None else opened
+        self._prints: list[Fingerprint] = []
         self.seconds = 0.0
         self._n_step = 1
         self._warmed = 0
@@ -143,7 +160,7 @@ class EvaluationRun:
         config = begun_larger(self.config, self._opened, self.model.features)
         if config is None:
             return False
-        self.config = self.folder.config = config
+        self.config = self._written = self.folder.config = config
         self.folder.checkpoints.forget()
         rows = config.feature_options["capacity"]
         self.notes = [f"More ids came than the first rows showed: a table of {rows:,} rows."]
@@ -165,6 +182,7 @@ class EvaluationRun:
     def _run(self) -> Iterator[Progress]:
         opened, config = self._opened, self.config
         restored = self._restore()
+        self._prints = fingerprints_of(opened, config)
         done, held = restored or 0, self._held
         total = opened.rows
         total = None if total is None else max(total - (held.rows or 0), 0)
@@ -318,10 +336,15 @@ class EvaluationRun:
                 decide = partial(held_out_of_stream, gamma=opened.gamma)
                 self._held = HoldOut(decide, first=pilot_rows(self.config))
             return None
-        # The configuration names the same code, and whoever continues a run trusts that.
-        self.model = Model.read(checkpoint, trust_code=True, transformer=opened.transformer)
-        self.shown = self.folder.shown
         so_far = SoFar.read(checkpoint)
+        check_same_config(
+            config_from_toml(so_far.config), self.config, str(self.folder.config_file)
+        )
+        check_same_source(so_far.prints, opened, self.config, append=self._append)
+        self.model = Model.read(
+            checkpoint, trust_code=self._trust_code, transformer=opened.transformer
+        )
+        self.shown = self.folder.shown
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
         if intact.damaged:
             _log.warning("%s: %s", self.folder.path, intact.word)
@@ -399,6 +422,8 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
+        if self.config != self._written:
+            self.folder.config = self._written = self.config
         self._make_room()
         source = self._opened.source
         held = self._held.rows or 0
@@ -410,6 +435,8 @@ class EvaluationRun:
             warmed=self._warmed,
             passes=self._passes,
             in_pass=self._in_pass,
+            config=config_to_toml(self.config),
+            prints=self._prints,
             facts=SourceFacts.of(self._opened),
             places=source.places if isinstance(source, FileSource) else [],
             rows=self._opened.rows,

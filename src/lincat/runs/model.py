@@ -96,6 +96,10 @@ class Model:
             learner = Averages.read(folder / AVERAGES)
         else:
             learner = load(folder / "model.safetensors")
+        known = learner.n_features
+        if known is not None and known > features.n_features_:
+            got = f"a model of {known:,}"
+            raise fail(str(folder), f"a model of the {features.n_features_:,} features", got)
         return cls(features, learner, potential, scale)
 
     def small_files(self) -> dict[str, bytes]:

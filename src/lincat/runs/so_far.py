@@ -12,6 +12,7 @@ from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
 from lincat.runs.recorder import Recorder
+from lincat.tables.fingerprints import Fingerprint
 
 
 class SoFar(msgspec.Struct):
@@ -26,6 +27,9 @@ class SoFar(msgspec.Struct):
     # Passes before this one, and how many transitions each of them had.
     passes: int
     in_pass: int
+    # The configuration, as TOML, and what tells the source from others, when this began.
+    config: str = ""
+    prints: list[Fingerprint] = []
     # Of the source, as it was read so far.
     facts: SourceFacts | None = None
     # Its tables, and how many rows they had; where held-out steps begin and end, if all over it.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -18,6 +19,7 @@ from lincat.tables import cells
 from lincat.tables.columns import Columns, find_columns
 from lincat.tables.episodes import EpisodeRows, TransitionRows
 from lincat.tables.finding import find_files
+from lincat.tables.fingerprints import Fingerprint
 from lincat.tables.layout import Layout, check_types, find_layout, taken_as
 from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
 from lincat.tables.readers import Chunk, Table, format_of
@@ -128,6 +130,18 @@ class FileSource:
     def places(self) -> list[str]:
         """What the tables are called, in the order in which they are read."""
         return [place.name for place in self._places]
+
+    def fingerprints(self, upto: Mapping[str, Fingerprint] | None = None) -> list[Fingerprint]:
+        """Return what tells the tables from others, or as much of them as was known before.
+
+        What comes only once has none.
+        """
+        needed, known = self._layout.columns.needed, upto or {}
+        found = []
+        for place in self._places:
+            before = known.get(os.path.abspath(place.name), known.get(place.name))
+            found.append(place.fingerprint(needed, before))
+        return [print for print in found if print is not None]
 
     @property
     def space(self) -> ObservationSpace:
