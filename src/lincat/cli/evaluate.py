@@ -343,6 +343,8 @@ def _show(answer: Answer, summary: Summary, *, quiet: bool) -> None:
     console.print(f"{answer.transitions:,} transitions in {answer.seconds:.1f} s.", style="dim")
     for sentence in summary.summary:
         console.print(sentence, soft_wrap=True)
+    if answer.sites is not None:
+        console.print(answer.sites.sentence, soft_wrap=True)
     if summary.budget is not None:
         console.print(summary.budget.sentence, soft_wrap=True)
     console.print(f"Report: {summary.report}", soft_wrap=True)

@@ -40,6 +40,7 @@ from lincat.report.sentences import (
     trust_sentence,
 )
 from lincat.report.shell import facts, interactive_page, prose
+from lincat.report.sites import sites_section
 from lincat.report.tables import summary_rows
 
 _MOST_RUNS = 24
@@ -110,6 +111,7 @@ def evaluation_page(
         ),
         checks=checks_table(answer),
         budget=budget_section(answer.budget),
+        sites=sites_section(answer.sites),
         configuration=configuration(answer.config, command, answer.versions),
     )
 
@@ -271,6 +273,7 @@ def _page(
     configuration: str,
     differences: str = "",
     budget: str = "",
+    sites: str = "",
 ) -> str:
     several = bool(data.runs)
     bands = next((answer.bands for answer in data.answers if answer.bands is not None), None)
@@ -284,6 +287,7 @@ def _page(
             static=static,
             confidence=None if bands is None else bands.confidence,
         ),
+        sites,
         learning_curves(data.answers, data.level),
         calibration(
             [answer.validation for answer in data.answers if answer.validation], several, checks
