@@ -29,6 +29,7 @@ from lincat.report.pieces import (
     configuration,
     controls,
     distributions_sections,
+    gamma_section,
     learning_curves,
     warnings_box,
 )
@@ -111,7 +112,7 @@ def evaluation_page(
         ),
         checks=checks_table(answer),
         budget=budget_section(answer.budget),
-        sites=sites_section(answer.sites),
+        sites=sites_section(answer.sites) + gamma_section(answer),
         configuration=configuration(answer.config, command, answer.versions),
     )
 
@@ -369,6 +370,10 @@ def _shown(answer: Answer, states: Sequence[int]) -> Answer:
     if bands is not None:
         low, high = (_drawn_band(np.array(band)[states]) for band in (bands.low, bands.high))
         bands = Bands(confidence=bands.confidence, low=low, high=high)
+    moments = answer.moments
+    if moments is not None:
+        own = tuple(moments.states[i] for i in states)
+        moments = msgspec.structs.replace(moments, states=own)
     intervals = answer.intervals
     if intervals is not None:
         kept_intervals = tuple(intervals.states[i] for i in states)
@@ -388,6 +393,7 @@ def _shown(answer: Answer, states: Sequence[int]) -> Answer:
         bands=bands,
         intervals=intervals,
         curves=curves,
+        moments=moments,
     )
 
 
