@@ -82,7 +82,8 @@ def test_kernels_know_only_numpy_and_numba():
         "os",
         "pkgutil",
     }
-    for file in (ROOT / "kernels").glob("*.py"):
+    compiler = ROOT / "kernels" / "compiled.py"  # which keeps files
+    for file in {*(ROOT / "kernels").glob("*.py")} - {compiler}:
         for node in ast.walk(ast.parse(file.read_text())):
             names = []
             if isinstance(node, ast.Import):
@@ -95,8 +96,13 @@ def test_kernels_know_only_numpy_and_numba():
 
 
 def test_nothing_of_ours_is_read_through_pickle():
-    """No import of it, and no NumPy array that may hold it."""
-    for file in ROOT.rglob("*.py"):
+    """No import of it, and no NumPy array that may hold it.
+
+    But for compiled code, in the user's own cache: whoever can write there can run code anyway;
+    and for work that goes to processes of our own, through pipes or by Dask.
+    """
+    work = {ROOT / "scale" / "pool.py", ROOT / "scale" / "worker.py"}
+    for file in {*ROOT.rglob("*.py")} - {ROOT / "kernels" / "compiled.py"} - work:
         for node in ast.walk(ast.parse(file.read_text())):
             names = []
             if isinstance(node, ast.Import):

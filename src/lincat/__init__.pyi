@@ -79,6 +79,8 @@ from .runs.comparing import compare as compare
 from .runs.evaluate import evaluate as evaluate, resume as resume
 from .runs.planning import plan as plan
 from .runs.run import Run as Run, read_run as read_run
+from .runs.source_statistics import SourceStatistics as SourceStatistics
+from .runs.stats import merge as merge, stats as stats
 from .runs.sweep import sweep as sweep
 from .solvers.approximation import (
     ApproximationError as ApproximationError,

@@ -319,7 +319,7 @@ def test_a_torn_checkpoint_is_one_line(finished):
 def test_settings_that_were_edited_are_refused(finished):
     config = finished / "config.toml"
     config.write_text(config.read_text() + "colour = 1\n")
-    assert_one_line(resume("run", "--steps", 5000), "changed or damaged")
+    assert_one_line(resume("run", "--steps", 5000), "got another: colour was not given and is 1")
 
 
 def test_quiet_and_help(finished):

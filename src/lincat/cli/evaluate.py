@@ -17,6 +17,7 @@ from lincat.cli.options import (
     require_option,
     say,
     terminal,
+    workers_options,
 )
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
@@ -160,12 +161,20 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
 @click.option("--level", type=float, help="Of quantiles and CVaR.  [default: 0.05]")
 @click.option("--below", type=float, metavar="C", help="Show the chance of a return below this.")
 @click.option("--show", "n_states", type=int, help="Typical states to show.  [default: 8]")
+@click.option("--since", metavar="TIME", help="Of statistics: blocks of time from then on.")
+@click.option("--until", metavar="TIME", help="Of statistics: blocks of time before then.")
+@click.option(
+    "--last-blocks", type=int, metavar="N", help="Of statistics: the last N blocks of each site."
+)
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
+@workers_options
+@click.option("--trust-code", is_flag=True, help="Allow what --config names as module:name.")
 @require_option
 @output_options
 def evaluate(
     source: tuple[str, ...],
     config: Path | None,
+    trust_code: bool,
     require: bool,
     as_json: bool,
     out: Path | None,
@@ -178,8 +187,8 @@ def evaluate(
 
     SOURCE is a Gymnasium environment (gym:NAME), logs (Parquet, CSV, JSON lines or Arrow files, or
     a folder of them), - for standard input, a Minari data set (minari:NAME), or a finite process
-    (a .json file, or a name that lincat solve knows). Without SOURCE a built-in example runs:
-    CartPole under a noisy balancing policy.
+    (a .json file, or a name that lincat solve knows), or statistics (.stats, by lincat stats).
+    Without SOURCE a built-in example runs: CartPole under a noisy balancing policy.
 
     Everything lands in --out, by default a new folder in runs/: config.toml, metrics.jsonl,
     checkpoints, model.safetensors, and report.html. Ctrl-C finishes with what was learned so far;
@@ -190,10 +199,14 @@ def evaluate(
       lincat evaluate
       lincat evaluate gym:FrozenLake-v1 --gamma 0.95 --validate 2000
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
+      lincat evaluate 'logs/**/*.parquet' --workers 8
       cat log.jsonl | lincat evaluate - --gamma 0.99
+      lincat evaluate all.stats --gamma 0.95
     """
     from lincat.runs.folder import RunFolder
+    from lincat.runs.from_statistics import StatisticsRun, open_statistics
     from lincat.runs.loop import EvaluationRun
+    from lincat.runs.pools import open_pool
     from lincat.runs.sources import open_source
 
     seeded = click.get_current_context().get_parameter_source("seed")
@@ -203,14 +216,21 @@ def evaluate(
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
         given["seed"] = seed
-    settings = _settings(source, config, given)
+    settings = settings_of(source, config, given, trust_code=trust_code)
     find_local_modules()
-    opened = open_source(settings)  # before anything is written or, with --force, cleared
+    # Before anything is written or, with --force, cleared.
+    whole = open_statistics(settings)
+    opened = open_source(settings) if whole is None else None
+    pool = open_pool(settings, opened)
     folder = RunFolder.create(
         _default_folder(settings) if out is None else out, settings, force=force
     )
     with folder.kept_if_learned():
-        run = EvaluationRun(folder, opened)
+        run = (
+            EvaluationRun(folder, opened, pool=pool)
+            if whole is None
+            else StatisticsRun(folder, whole)
+        )
         finish(folder, run, require=require, as_json=as_json, quiet=quiet)
 
 
@@ -239,17 +259,22 @@ def finish(folder: RunFolder, run: Any, *, require: bool, as_json: bool, quiet: 
     leave_reading(0)  # while the run, and with it the stream, is still there
 
 
-def _settings(
-    source: tuple[str, ...], config: Path | None, given: dict[str, Any]
+def settings_of(
+    source: tuple[str, ...], config: Path | None, given: dict[str, Any], *, trust_code: bool = False
 ) -> EvaluationConfig:
     """Put together the file, the flags, and for neither the example."""
     import msgspec
 
+    from lincat.runs.binding import given_here, resolved
     from lincat.runs.config import config_from_dict, read_config
 
     values: dict[str, Any] = {}
     if config is not None:
-        values = msgspec.to_builtins(read_config(config))
+        kept = resolved(read_config(config))
+        if not trust_code:
+            _check_code(kept, config, source, given)
+            kept = msgspec.structs.replace(kept, trust_pickle=False)
+        values = {**msgspec.to_builtins(kept), "given_in": None}
     elif not source:
         values = dict(_EXAMPLE)
     if source:
@@ -261,7 +286,19 @@ def _settings(
     for name in ("step_size", "passes"):
         if name in given:
             given[name] = _value(given[name])
-    return config_from_dict({**values, **given}, "options")
+    return given_here(config_from_dict({**values, **given}, "options"))
+
+
+def _check_code(
+    kept: EvaluationConfig, config: Path, source: tuple[str, ...], given: dict[str, Any]
+) -> None:
+    """Refuse a file that has code run, unless all of that is said on this command line."""
+    from lincat.runs.binding import code_named, untrusted
+
+    said = {*given, *(["source"] if source else [])}
+    named = [text for text in code_named(kept) if text.partition(" ")[0] not in said]
+    if named:
+        raise untrusted(str(config), named)
 
 
 def _columns(roles: dict[str, str]) -> dict[str, Any]:
@@ -306,6 +343,8 @@ def _show(answer: Answer, summary: Summary, *, quiet: bool) -> None:
     console.print(f"{answer.transitions:,} transitions in {answer.seconds:.1f} s.", style="dim")
     for sentence in summary.summary:
         console.print(sentence, soft_wrap=True)
+    if answer.sites is not None:
+        console.print(answer.sites.sentence, soft_wrap=True)
     if summary.budget is not None:
         console.print(summary.budget.sentence, soft_wrap=True)
     console.print(f"Report: {summary.report}", soft_wrap=True)

@@ -23,6 +23,7 @@ from lincat.cli.report import report
 from lincat.cli.reproduce import reproduce
 from lincat.cli.resume import resume
 from lincat.cli.solve import solve
+from lincat.cli.stats import merge, stats
 from lincat.cli.validate import validate
 
 
@@ -51,12 +52,14 @@ for command in (
     compare,
     evaluate,
     export,
+    merge,
     plan,
     predict,
     report,
     reproduce,
     resume,
     solve,
+    stats,
     validate,
 ):
     cli.add_command(command)

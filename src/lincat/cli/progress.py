@@ -8,17 +8,27 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
 from lincat.cli.leaving import INTERRUPTED
 
 if TYPE_CHECKING:
-    from lincat.runs.loop import EvaluationRun
+    from lincat.runs.loop import Progress
 
 
-def run_to_the_end(run: EvaluationRun, *, quiet: bool) -> None:
+class Running(Protocol):
+    """What goes on for a while, tells how far it is, and can be stopped."""
+
+    def run(self) -> Iterator[Progress]:
+        """Yield now and then."""
+
+    def stop(self) -> None:
+        """Finish what is under way."""
+
+
+def run_to_the_end(run: Running, *, quiet: bool) -> None:
     """Run it, with a bar, throughput and the time left; Ctrl-C finishes what is under way."""
     from lincat.cli.compiling import announced
 
@@ -58,7 +68,7 @@ def progress_bar(*middle: Any) -> Any:
 
 
 @contextmanager
-def _finish_on_interrupt(run: EvaluationRun, *, quiet: bool) -> Iterator[None]:
+def _finish_on_interrupt(run: Running, *, quiet: bool) -> Iterator[None]:
     """Let the first Ctrl-C, or SIGTERM, end the stream, and the second one end the program."""
     if threading.current_thread() is not threading.main_thread():
         yield

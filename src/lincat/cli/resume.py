@@ -14,6 +14,8 @@ from lincat.cli.options import (
     machine_options,
     require_option,
     run_argument,
+    trust_option,
+    workers_options,
 )
 
 
@@ -30,6 +32,8 @@ from lincat.cli.options import (
 @click.option(
     "--on-bad-rows", type=click.Choice(["stop", "skip"]), help="Instead of what the run was told."
 )
+@workers_options
+@trust_option
 @require_option
 @machine_options
 def resume(
@@ -38,6 +42,9 @@ def resume(
     steps: int | None,
     append: bool,
     on_bad_rows: Literal["stop", "skip"] | None,
+    workers: int | None,
+    scheduler: str | None,
+    trust_code: bool,
     require: bool,
     as_json: bool,
     quiet: bool,
@@ -47,8 +54,9 @@ def resume(
     Logs and finite processes continue where they were, and the result is that of an uninterrupted
     run. An environment begins a new episode. A finished run is made longer by --steps, or by
     --append with rows that have come since; these need not be read again from the start, but its
-    files must be there as they were. Policies and
-    features that config.toml names as module:name are imported, which runs their code.
+    files must be there as they were. Settings and source have to be those that the run began with.
+    Policies and features that config.toml names as module:name are imported, which runs their code,
+    with --trust-code alone.
 
     \b
     Examples:
@@ -60,6 +68,16 @@ def resume(
     from lincat.runs.resuming import continued
 
     folder = RunFolder.open(run)
-    find_local_modules()
-    run_on = continued(folder, steps=steps, append=append, more=more, on_bad_rows=on_bad_rows)
+    if trust_code:
+        find_local_modules()
+    run_on = continued(
+        folder,
+        steps=steps,
+        append=append,
+        more=more,
+        on_bad_rows=on_bad_rows,
+        workers=workers,
+        scheduler=scheduler,
+        trust_code=trust_code,
+    )
     finish(folder, run_on, require=require, as_json=as_json, quiet=quiet)

@@ -13,6 +13,7 @@ from lincat.cli.options import (
     require_option,
     run_argument,
     say,
+    trust_option,
 )
 
 
@@ -20,12 +21,14 @@ from lincat.cli.options import (
 @run_argument
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
 @click.option("--returns", type=WHOLE, help="Check against so many; by default all that fit.")
+@trust_option
 @require_option
 @machine_options
 def validate(
     run: Path,
     logs: tuple[str, ...],
     returns: int | None,
+    trust_code: bool,
     require: bool,
     as_json: bool,
     quiet: bool,
@@ -50,12 +53,13 @@ def validate(
     from lincat.runs.run import Run, read_run
     from lincat.runs.validating import validated
 
-    find_local_modules()
+    if trust_code:
+        find_local_modules()
     folder = RunFolder.open(run)
     claim(folder.path)
     try:
         _ = folder.answer  # of a run that is at its end
-        folder.answer = validated(read_run(run, trust_code=True), logs, returns)
+        folder.answer = validated(read_run(run, trust_code=trust_code), logs, returns)
     finally:
         release(folder.path)
     done = Run(folder)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lincat._typing import BoolArray, FloatArray
+from lincat._typing import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,8 @@ class Steps:
         What the next state's return is multiplied by; the learner's gamma by default.
     weight : array of shape (n,), or None
         Importance ratios.
+    time : int array of shape (n,), or None
+        When each step was, in microseconds since 1970, where the record tells.
     record : array of shape (n + 1, m), or None
         Points that follow each other without a gap: ``observation`` is ``record[:-1]`` and
         ``next_observation`` is ``record[1:]``, and features need not be made twice.
@@ -60,6 +62,7 @@ class Steps:
     truncated: BoolArray
     discount: FloatArray | None = None
     weight: FloatArray | None = None
+    time: IntArray | None = None
     record: FloatArray | None = None
 
     def __len__(self) -> int:

@@ -61,6 +61,14 @@ def load_features(path: str | Path, *, trust_code: bool = False, transformer: ob
     )
 
 
+def outer_features(content: bytes) -> Features:
+    """Return features that lie within another file, from what :func:`save_bytes` gave.
+
+    They run no code.
+    """
+    return _build(content, False, None)
+
+
 def inner_features(content: bytes) -> Features:
     """Return features that are part of others, from what :func:`save_bytes` gave.
 

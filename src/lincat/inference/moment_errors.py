@@ -68,7 +68,7 @@ def moment_errors(
     weights = cosines(statistics.block_weights, orders)
     first, second = np.zeros((2, orders, statistics.n_features or 0))
     for i in range(blocks):
-        one, two = _scores(statistics.block_totals(i), moments, gamma)
+        one, two = scores(statistics.block_totals(i), moments, gamma)
         first += weights[:, i, None] * one
         second += weights[:, i, None] * two
     totals = statistics.totals()
@@ -83,7 +83,7 @@ def moment_errors(
     return MomentErrors(np.sqrt(np.mean(mean**2, axis=1)), np.sqrt(np.mean(variance**2, axis=1)))
 
 
-def _scores(totals: Totals, moments: Moments, gamma: float) -> tuple[FloatArray, FloatArray]:
+def scores(totals: Totals, moments: Moments, gamma: float) -> tuple[FloatArray, FloatArray]:
     """Sums over a block of phi (r + δ V' − V) and of phi (r² + 2 δ r V' + δ² M' − M)."""
     discount, reward = totals.discount(gamma), totals.reward
     ahead = weighted_cross(totals, discount) @ moments.value

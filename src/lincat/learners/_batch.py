@@ -89,6 +89,23 @@ class BatchLearner(Learning, Parametrised, ABC):
         self._sample_.merge(other._sample_)
         return self
 
+    def add_statistics(self, statistics: Statistics, states: FeatureMatrix | None = None) -> Self:
+        """Add sums that somebody else has made, in place of transitions.
+
+        Parameters
+        ----------
+        statistics : Statistics
+        states : array or CSR matrix of shape (n, d), optional
+            Features of states that are typical of those seen, by which the grid is placed; not
+            needed where states are numbers.
+        """
+        self._begin()
+        self._unsolve()
+        self.statistics_.merge(statistics)
+        if states is not None:
+            self._sample_.update(states)
+        return self
+
     # ------------------------------------------------------------------------------- answering
 
     @property

@@ -147,11 +147,13 @@ def trust_sentence(
     *,
     width: float,
     confidence: float | None = None,
+    remedy: str = "--validate N has the figures checked against N returns.",
 ) -> str:
     """Return how far the figures can be trusted: what they were checked against, or that not.
 
     ``width`` is that of the grid, ``confidence`` that of the bands, if there are any. A verdict
-    that failed is not repeated: it stands where the headline would.
+    that failed is not repeated: it stands where the headline would. ``remedy`` says how to have
+    figures checked that were not.
 
     Examples
     --------
@@ -167,7 +169,7 @@ def trust_sentence(
         checked = "Figures and charts are shown as they were learned."
     elif validation is None:
         said = "Not checked." if verdict is None else verdict.sentence
-        checked = f"{said} --validate N has the figures checked against N returns."
+        checked = f"{said} {remedy}".rstrip()
     elif verdict is not None and trusted:
         found, fits = _found(validation, width)
         checked = f"{verdict.sentence.removesuffix('.')}{':' if fits else ', but'} {found}."

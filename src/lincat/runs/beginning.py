@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import fail
 from lincat.core.grid import Grid, reach
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
@@ -47,7 +48,7 @@ def begin_model(
     """Return a model that has learned nothing, how many steps to sum, and what was chosen."""
     if _from_sums(config):
         plan = _plan(sample, config, opened)
-        if config.learner == "lstd" or _sums_fit(plan.features):
+        if config.learner == "lstd" or sums_fit(plan.features):
             sort = CategoricalLSTD(
                 gamma=opened.gamma,
                 grid=_given_grid(config) or "auto",
@@ -74,7 +75,18 @@ def _from_sums(config: EvaluationConfig) -> bool:
     return config.learner in ("auto", "lstd")
 
 
-def _sums_fit(features: Features) -> bool:
+def check_sums_fit(features: Features, config: EvaluationConfig) -> None:
+    """Refuse to sum by parts what is too many features for sums, unless it was asked for."""
+    if config.learner == "auto" and not sums_fit(features):
+        most = _MOST_ROWS if features.table else _MOST_DENSE
+        remedy = "use fewer features, --learner lstd, or neither --workers nor --scheduler"
+        raise fail(
+            "features", f"at most {most:,}, to be summed", f"{_expected(features):,}", remedy
+        )
+
+
+def sums_fit(features: Features) -> bool:
+    """Return whether sums over so many features are kept without being asked for."""
     return _expected(features) <= (_MOST_ROWS if features.table else _MOST_DENSE)
 
 
@@ -87,7 +99,7 @@ def _expected(features: Features) -> int:
 def _sums_beside(features: Features, intervals: int) -> bool:
     """Whether sums cost no more than the steps beside which they are kept, for intervals."""
     if features.table:
-        return _sums_fit(features)
+        return sums_fit(features)
     small = Statistics.nbytes_for(features.n_features_) <= _BESIDE
     return small and features.n_features_ <= intervals
 

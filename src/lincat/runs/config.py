@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
-from lincat._text import one_line
+from lincat._text import one_line, shown
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName, StepSizeName
 from lincat.tables.columns import Columns
 from lincat.tables.formats import FormatName
@@ -34,6 +34,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     # Where transitions come from: files, "-", "gym:NAME", "minari:NAME", or a finite process.
     source: list[str]
+    # The folder from which relative paths are meant: where they were given.
+    given_in: str | None = None
     # Discount factor; by default 0.99, or that of the finite process. 1 where episodes end.
     gamma: _Discount | None = None
     # At most so many transitions; by default all of a file, 200,000 of anything without an end.
@@ -56,6 +58,12 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     missing: Literal["auto", "indicator", "skip", "stop"] = "auto"
     # What the last row of an episode means, where no column says so.
     episode_end: Literal["terminated", "truncated"] = "terminated"
+
+    # --- who reads them ---
+    # So many processes of this machine, or the address of a Dask scheduler, sum Parquet files by
+    # parts; by default this process reads them as one stream.
+    workers: _Positive | None = None
+    scheduler: str | None = None
 
     # --- environments and processes ---
     # "random", "balance", "module:function", a table (JSON, NPY), or a Stable-Baselines3 file.
@@ -109,6 +117,12 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     below: float | None = None
     # How many typical states the report shows.
     n_states: _Positive = 8
+
+    # --- of statistics (lincat stats) ---
+    # Only blocks of time from this time on, before that time, or the last so many of each site.
+    since: str | None = None
+    until: str | None = None
+    last_blocks: _Positive | None = None
 
     def __post_init__(self) -> None:
         if not self.source or "" in self.source:  # an empty path would be the current folder
@@ -176,6 +190,23 @@ def read_config(path: Path) -> EvaluationConfig:
         expected = "a readable configuration (TOML)"
         raise fail(str(path), expected, error.strerror or "an error") from None
     return config_from_toml(text, str(path))
+
+
+def differences(then: dict[str, Any], now: dict[str, Any]) -> str:
+    """Return what differs between two configurations, in words.
+
+    Examples
+    --------
+    >>> from lincat.runs.config import differences
+    >>> differences({"gamma": 0.95, "seed": 0}, {"gamma": 0.5, "seed": 0, "level": 0.1})
+    'gamma was 0.95 and is 0.5, level was not given and is 0.1'
+    """
+    keys = [key for key in {**then, **now} if then.get(key) != now.get(key)]
+    return ", ".join(f"{key} was {_said(then, key)} and is {_said(now, key)}" for key in keys)
+
+
+def _said(values: dict[str, Any], key: str) -> str:
+    return shown(values[key]) if values.get(key) is not None else "not given"
 
 
 def _choices(name: str) -> str:

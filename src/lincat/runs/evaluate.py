@@ -13,13 +13,17 @@ from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.features.transformer import FromTransformer
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName
+from lincat.runs.binding import given_here
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
+from lincat.runs.from_statistics import StatisticsRun, open_statistics
 from lincat.runs.given import Given, Transformer, mark_of, words_of
 from lincat.runs.loop import EvaluationRun
+from lincat.runs.pools import open_pool
 from lincat.runs.resuming import continued
 from lincat.runs.run import Run
 from lincat.runs.sources import open_source
+from lincat.scale.cluster import address_of
 from lincat.tables.columns import Columns
 from lincat.tables.formats import FormatName
 
@@ -38,6 +42,8 @@ def evaluate(
     columns: Columns | Mapping[str, str | Sequence[str]] | None = None,
     on_bad_rows: Literal["stop", "skip"] = "stop",
     missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
+    workers: int | None = None,
+    client: Any = None,
     episode_end: Literal["terminated", "truncated"] = "terminated",
     policy: str | Callable[..., Any] | Policy | Predictor = "random",
     n_envs: int = 1,
@@ -62,6 +68,9 @@ def evaluate(
     level: float = 0.05,
     below: float | None = None,
     n_states: int = 8,
+    since: str | None = None,
+    until: str | None = None,
+    last_blocks: int | None = None,
 ) -> Run:
     """Learn return distributions from a source, and keep everything in a run folder.
 
@@ -74,7 +83,7 @@ def evaluate(
         A frame (pandas, polars, Arrow, DuckDB, anything with ``__arrow_c_stream__``, or a dict of
         columns); a Gymnasium environment, or a function that makes one; :class:`Transitions`; a
         finite process; or, as text, what the command line takes: paths of logs, "gym:NAME",
-        "minari:NAME", the name of a finite process.
+        "minari:NAME", the name of a finite process. Or statistics, and files of them (.stats).
     gamma : float, optional
         Discount factor; 0.99, or that of the finite process. 1 where episodes end.
     out : str or path, optional
@@ -95,6 +104,11 @@ def evaluate(
     on_bad_rows : "stop" or "skip"
     missing : "auto", "indicator", "skip" or "stop"
         What to do with cells of observations that are missing.
+    workers : int, optional
+        So many processes of this machine sum Parquet files, by their row groups; 1 is this process.
+        The answer has the same bits for any number of them, and on a cluster.
+    client : distributed.Client, optional
+        The workers of a Dask cluster do.
     episode_end : "terminated" or "truncated"
         What the last row of an episode means, where no column says so.
     policy : str, function or model
@@ -135,6 +149,10 @@ def evaluate(
         Threshold: the chance of a return below it is shown.
     n_states : int
         How many typical states the report shows.
+    since, until : str, optional
+        Of statistics (:func:`lincat.stats`): only blocks of time between these.
+    last_blocks : int, optional
+        Likewise: only the last so many blocks of each site.
 
     Examples
     --------
@@ -147,13 +165,17 @@ def evaluate(
     >>> run.predict([14]).grid.intervals
     1000
     """
-    options = {name: value for name, value in locals().items() if name not in ("out", "force")}
+    options = {
+        name: value for name, value in locals().items() if name not in ("out", "force", "client")
+    }
     words = words_of(source)
     given = Given(
         source=source if words is None else None,
         policy=None if isinstance(policy, str) else policy,
         features=None if isinstance(features, str) else _ours(features),
+        client=client,
     )
+    options["scheduler"] = None if client is None else address_of(client)
     options["source"] = [mark_of(source)] if words is None else words
     options["policy"] = policy if given.policy is None else mark_of(policy)
     options["features"] = features if given.features is None else mark_of(features)
@@ -172,6 +194,9 @@ def resume(
     steps: int | None = None,
     append: bool = False,
     on_bad_rows: Literal["stop", "skip"] | None = None,
+    workers: int | None = None,
+    client: Any = None,
+    trust_code: bool = False,
 ) -> Run:
     """Continue a run from its last checkpoint, or make a finished one longer.
 
@@ -190,6 +215,12 @@ def resume(
         Learn from rows that were added to its logs, or to the frame.
     on_bad_rows : "stop" or "skip", optional
         Instead of what the run was told.
+    workers : int, optional
+    client : distributed.Client, optional
+        Who sums the parts of a log that are left, instead of who did.
+    trust_code : bool
+        Whether what the folder names may be imported, which runs code. Runs of this program are
+        trusted as they were.
 
     Examples
     --------
@@ -199,23 +230,41 @@ def resume(
     2000
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
-    given = Given(source, policy, None if features is None else _ours(features))
-    going_on = continued(folder, given, steps=steps, append=append, on_bad_rows=on_bad_rows)
+    given = Given(source, policy, None if features is None else _ours(features), client)
+    trust = trust_code or (isinstance(run, Run) and run.trusts_code)
+    going_on = continued(
+        *(folder, given),
+        steps=steps,
+        append=append,
+        on_bad_rows=on_bad_rows,
+        workers=workers,
+        scheduler=None if client is None else address_of(client),
+        trust_code=trust,
+    )
     for _ in going_on.run():
         pass
     kept = run.temporary if isinstance(run, Run) else None
-    return Run(folder, trust_code=True, transformer=given.transformer, temporary=kept)
+    return Run(folder, trust_code=trust, transformer=given.transformer, temporary=kept)
 
 
 def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, force: bool) -> Run:
-    opened = open_source(config, given)  # before anything is written or, with force, cleared
+    config = given_here(config)
+    # Before anything is written or, with force, cleared.
+    whole = open_statistics(config, given)
+    opened = open_source(config, given) if whole is None else None
+    pool = open_pool(config, opened, given.client)
     temporary = None
     if out is None:
         temporary = TemporaryFolder()
         out = temporary.path
     folder = RunFolder.create(Path(out), config, force=force)
     with folder.kept_if_learned():
-        for _ in EvaluationRun(folder, opened).run():
+        run = (
+            EvaluationRun(folder, opened, pool=pool)
+            if whole is None
+            else StatisticsRun(folder, whole)
+        )
+        for _ in run.run():
             pass
     return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)
 

@@ -5,6 +5,7 @@
     states.json             the states that the report shows, chosen once
     metrics.jsonl           rows of the learning curves, as they come
     checkpoints/<n>/        everything after n transitions, enough to continue from; the newest two
+    parts/                  sums of parts that are done, until all are (--workers, --scheduler)
     model.safetensors       the learner at the end, for lincat.load
     averages.safetensors    instead of it, in the folder that lincat export writes
     features.safetensors    its features, for lincat.load_features
@@ -22,6 +23,8 @@ from __future__ import annotations
 
 import json
 import platform
+import re
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -29,14 +32,14 @@ from pathlib import Path
 
 import msgspec
 
-from lincat._arguments import fail
+from lincat._arguments import InvalidInputError, fail
 from lincat._files import new_folder, sweep_drafts, write_atomically
 from lincat._json import decoded
 from lincat._seals import JSON, LINE, TOML
 from lincat.inference.answer import Answer
 from lincat.learners.divergence import DivergenceError
 from lincat.runs.checkpoints import Checkpoints
-from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
+from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml, differences
 from lincat.runs.lock import claim, release
 from lincat.runs.shown import ShownStates
 
@@ -60,6 +63,12 @@ class MetricsRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     cvar: tuple[float, ...] = ()
 
 
+class _Kept(msgspec.Struct):
+    """What is read of progress.json here."""
+
+    config: str
+
+
 class RunFolder:
     """A run folder on disk."""
 
@@ -79,6 +88,7 @@ class RunFolder:
         self.result_file = path / "result.json"
         self.report_file = path / "report.html"
         self.checkpoints = Checkpoints(path / "checkpoints")
+        self.parts = path / "parts"
 
     @classmethod
     def create(cls, path: Path, config: EvaluationConfig, *, force: bool = False) -> RunFolder:
@@ -132,6 +142,7 @@ class RunFolder:
             if name.endswith("_file"):
                 file.unlink(missing_ok=True)
         self.checkpoints.clear()
+        self.forget_parts()
         self.sweep()
 
     def sweep(self) -> None:
@@ -145,15 +156,36 @@ class RunFolder:
     @property
     def config(self) -> EvaluationConfig:
         """What the run depends on."""
-        place = str(self.config_file)
+        place, content = str(self.config_file), read_bytes(self.config_file)
         remedy = "restore it, or begin another run with lincat evaluate --config"
         what = "the configuration of the run"
-        text = TOML.opened(read_bytes(self.config_file), place, what, remedy)
+        try:
+            text = TOML.opened(content, place, what, remedy)
+        except InvalidInputError:
+            changed = self._changed(content)
+            if not changed:
+                raise
+            raise fail(
+                place, f"{what}, as lincat wrote it", f"another: {changed}", remedy
+            ) from None
         return config_from_toml(text, place)
 
     @config.setter
     def config(self, config: EvaluationConfig) -> None:
         write_atomically(self.config_file, TOML.sealed(config_to_toml(config)))
+
+    def _changed(self, content: bytes) -> str:
+        """What was edited in the configuration, as far as that can be told; else empty."""
+        try:
+            if self.finished:
+                kept = Answer.from_json(read_bytes(self.result_file)).config
+            else:
+                place = self.checkpoints.intact().place
+                progress = read_bytes((place or self.path) / "progress.json")
+                kept = msgspec.json.decode(progress, type=_Kept).config
+            return differences(tomllib.loads(kept), tomllib.loads(content.decode()))
+        except (ValueError, msgspec.MsgspecError):
+            return ""
 
     @property
     def versions(self) -> dict[str, str]:
@@ -203,6 +235,16 @@ class RunFolder:
         self.checkpoints.leave_if_empty()
         release(self.path)
 
+    def forget_parts(self) -> None:
+        """Drop sums of parts, by their names: other programs may keep something there."""
+        if self.parts.is_dir():
+            for file in self.parts.iterdir():
+                # As they are called while they are written, too.
+                if re.fullmatch(r"\.?[0-9a-f]{12}-\d{6}(\..*)?", file.name):
+                    file.unlink(missing_ok=True)
+            if not any(self.parts.iterdir()):
+                self.parts.rmdir()
+
     # --------------------------------------------------------------------------------- result
 
     @property
@@ -217,7 +259,10 @@ class RunFolder:
             remedy = f"lincat resume {self.path} continues it"
             raise fail(str(self.path), "a finished run", "one without result.json", remedy)
         text = _opened(self.result_file, "the answer of a run", "evaluate again")
-        return Answer.from_json(text, str(self.result_file))
+        found = Answer.from_json(text, str(self.result_file))
+        # Not at its end any more if more was asked of it since.
+        longer = found.config not in ("", config_to_toml(self.config))
+        return msgspec.structs.replace(found, complete=False) if longer else found
 
     @answer.setter
     def answer(self, answer: Answer) -> None:

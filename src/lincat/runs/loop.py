@@ -26,9 +26,12 @@ from lincat.features.tabular import TableFullError
 from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.runs.beginning import begin_model, pilot_rows, rehearse
+from lincat.runs.binding import check_same_config, check_same_source, fingerprints_of, resolved
 from lincat.runs.conclude import SourceFacts, answer_of
+from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
 from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
+from lincat.runs.in_parts import InParts, check_parts, first_nodes
 from lincat.runs.lock import claim, release
 from lincat.runs.model import Model
 from lincat.runs.overflow import begun_larger, let_grow, with_room
@@ -46,7 +49,9 @@ from lincat.runs.validation import (
     held_out_rows,
     spread_hold_out,
 )
+from lincat.scale.pool import Pool
 from lincat.tables.file_source import FileSource
+from lincat.tables.fingerprints import Fingerprint
 
 _log = logging.getLogger("lincat.runs")
 _log.addHandler(logging.NullHandler())  # silent, unless a program or LINCAT_LOG listens
@@ -82,27 +87,45 @@ class EvaluationRun:
     folder : RunFolder
     opened : Opened, optional
         The source that its configuration names, if it is open.
+    config : EvaluationConfig, optional
+        By default that of the folder; another one is written there with the first checkpoint, so
+        that what fails before leaves the run as it was.
     append : bool
         Whether rows were added to a source of which all was learned from; what comes through
         standard input is all new then.
+    pool : Pool, optional
+        Who sums a log by parts; it is closed at the end.
+    trust_code : bool
+        Whether a checkpoint may have code run, which features of the form module:name do.
     """
 
     def __init__(
-        self, folder: RunFolder, opened: Opened | None = None, *, append: bool = False
+        self,
+        folder: RunFolder,
+        opened: Opened | None = None,
+        *,
+        config: EvaluationConfig | None = None,
+        append: bool = False,
+        trust_code: bool = False,
+        pool: Pool | None = None,
     ) -> None:
         self.folder = folder
-        self.config = folder.config
+        self._written = folder.config
+        self.config = self._written if config is None else config
+        self._trust_code = trust_code
         self.notes: list[str] = []
         self._stop = threading.Event()
         self.model: Model
         self.shown: ShownStates
         self._held: HoldOut | SpreadHoldOut = HoldOut(0)
-        self._opened = open_source(self.config) if opened is None else opened
+        self._opened = open_source(resolved(self.config)) if opened is None else opened
+        self._prints: list[Fingerprint] = []
         self.seconds = 0.0
         self._n_step = 1
         self._warmed = 0
         self._passes, self._in_pass = 0, 0
-        self._append = append
+        self._append, self._pool = append, pool
+        self._nodes: tuple[float, ...] | None = None  # of the first rewards, for parts
         self._failure: InvalidInputError | None = None  # that ended a stream
         self._begun_with = 0  # transitions of the checkpoint
         self._rows = 0  # of the table, when the learner last had room
@@ -137,13 +160,15 @@ class EvaluationRun:
             ) from error
         finally:
             release(self.folder.path)
+            if self._pool is not None:
+                self._pool.close()
 
     def _larger_table(self) -> bool:
         """Begin a log again, with more rows for ids than its first part showed, if that helps."""
         config = begun_larger(self.config, self._opened, self.model.features)
         if config is None:
             return False
-        self.config = self.folder.config = config
+        self.config = self._written = self.folder.config = config
         self.folder.checkpoints.forget()
         rows = config.feature_options["capacity"]
         self.notes = [f"More ids came than the first rows showed: a table of {rows:,} rows."]
@@ -165,6 +190,7 @@ class EvaluationRun:
     def _run(self) -> Iterator[Progress]:
         opened, config = self._opened, self.config
         restored = self._restore()
+        self._prints = fingerprints_of(opened, config)
         done, held = restored or 0, self._held
         total = opened.rows
         total = None if total is None else max(total - (held.rows or 0), 0)
@@ -176,6 +202,9 @@ class EvaluationRun:
                 self.notes.append(held.note(opened.rows))
         yield Progress("preparing", done, total)
         stop = None if opened.is_live else self._stop
+        if self._pool is not None and self.model.done == 0:
+            yield from self._by_parts(self._pool, total)
+            return
         while True:
             made = (self.model.transitions(steps) for steps in self._prepared(batches))
             # A table must not grow ahead of its learner: when it does would be a matter of chance.
@@ -196,6 +225,31 @@ class EvaluationRun:
         yield Progress("checking", done, total)
         self._conclude(None if self._stop.is_set() else self._held.kept)
         yield Progress("done", done, total)
+
+    def _by_parts(self, pool: Pool, total: int | None) -> Iterator[Progress]:
+        """Have a log summed by parts, and conclude from their sums."""
+        source = check_parts(self.config, self._opened)
+        work = InParts(
+            *(self.folder.parts, self.config, source, self.model, self._held),
+            *(self._n_step, self._nodes),
+        )
+        before, begun, rows = self.seconds, time.perf_counter(), 0
+        for rows in work.learn(pool, self._keep, stopped=self._stop.is_set):
+            self.seconds = before + time.perf_counter() - begun
+            yield Progress("learning", rows, total)
+        self.model = work.finished()
+        self.notes += work.notes
+        self.recorder = Recorder(self.folder, self.model, self.shown)
+        complete = not self._stop.is_set()
+        if complete:
+            self._keep()
+        yield Progress("checking", rows, total)
+        held = work.held_out() if complete else None
+        source.count_elsewhere(work.skipped, work.missing)
+        self._conclude(held)
+        if complete:
+            self.folder.forget_parts()
+        yield Progress("done", rows, total)
 
     def _batches(self, skip: int) -> Iterator[Steps]:
         """The steps that may be learned from, after the first so many."""
@@ -318,10 +372,15 @@ class EvaluationRun:
                 decide = partial(held_out_of_stream, gamma=opened.gamma)
                 self._held = HoldOut(decide, first=pilot_rows(self.config))
             return None
-        # The configuration names the same code, and whoever continues a run trusts that.
-        self.model = Model.read(checkpoint, trust_code=True, transformer=opened.transformer)
-        self.shown = self.folder.shown
         so_far = SoFar.read(checkpoint)
+        check_same_config(
+            config_from_toml(so_far.config), self.config, str(self.folder.config_file)
+        )
+        check_same_source(so_far.prints, opened, self.config, append=self._append)
+        self.model = Model.read(
+            checkpoint, trust_code=self._trust_code, transformer=opened.transformer
+        )
+        self.shown = self.folder.shown
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step
         if intact.damaged:
             _log.warning("%s: %s", self.folder.path, intact.word)
@@ -333,6 +392,7 @@ class EvaluationRun:
             self._held = SpreadHoldOut.at([*so_far.edges, *self._new_edges(so_far.rows or 0)])
         elif not decided:
             self._held = HoldOut(so_far.held)
+        self._nodes = so_far.nodes
         self._begun_with = self.model.done
         self._rows = self.model.features.n_features_
         self._grows = let_grow(self.model, self.config, opened)
@@ -376,6 +436,8 @@ class EvaluationRun:
         self.shown = self._choose_shown(sample)
         self.folder.shown = self.shown
         self.recorder = Recorder(self.folder, self.model, self.shown, live=self._opened.is_live)
+        if self._pool is not None:
+            self._nodes = first_nodes(self.model, self._prepared([sample]))
         rehearse(self.model, sample[:FIRST_PIECE], self.config.batch_size)
         if self._grows:  # not before there is something to go on from
             whole = joined(first)
@@ -399,6 +461,8 @@ class EvaluationRun:
 
     def _keep(self) -> None:
         """Write a checkpoint."""
+        if self.config != self._written:
+            self.folder.config = self._written = self.config
         self._make_room()
         source = self._opened.source
         held = self._held.rows or 0
@@ -410,10 +474,13 @@ class EvaluationRun:
             warmed=self._warmed,
             passes=self._passes,
             in_pass=self._in_pass,
+            config=config_to_toml(self.config),
+            prints=self._prints,
             facts=SourceFacts.of(self._opened),
             places=source.places if isinstance(source, FileSource) else [],
             rows=self._opened.rows,
             edges=self._held.edges if isinstance(self._held, SpreadHoldOut) else None,
+            nodes=self._nodes,
         )
         files = {
             **self.model.files(),

@@ -61,6 +61,9 @@ class Model:
     # One thread makes features, the other asks for predictions, and a table may grow meanwhile.
     _alone: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Model, (self.features, self.learner, self.potential, self.scale)  # a lock stays here
+
     def __repr__(self) -> str:
         """What it is, what it learned from, and what it says of returns."""
         learner = self.learner
@@ -96,6 +99,10 @@ class Model:
             learner = Averages.read(folder / AVERAGES)
         else:
             learner = load(folder / "model.safetensors")
+        known = learner.n_features
+        if known is not None and known > features.n_features_:
+            got = f"a model of {known:,}"
+            raise fail(str(folder), f"a model of the {features.n_features_:,} features", got)
         return cls(features, learner, potential, scale)
 
     def small_files(self) -> dict[str, bytes]:
@@ -179,6 +186,8 @@ class Model:
 
     def mean_features(self, shown: ShownStates) -> FeatureMatrix:
         """Return features of the shown states, of a group their mean: so are its distributions."""
+        if shown.Phi is not None:
+            return shown.Phi
         observations, group = shown.observations()
         with self._alone:
             phi = self.features.lookup(observations)
@@ -194,6 +203,13 @@ class Model:
         self, shown: ShownStates, *, confidence: float | None = None
     ) -> ReturnDistribution:
         """Return the distribution of each group of states: the average over its members."""
+        if shown.Phi is not None:  # as sums have it, which know no single states and no potential
+            found: ReturnDistribution = (
+                self.learner.predict(shown.Phi)
+                if confidence is None
+                else self.learner.predict(shown.Phi, confidence=confidence)
+            )
+            return found
         observations, group = shown.observations()
         each = self.predict(observations, confidence=confidence)
         known = each.uncertainty

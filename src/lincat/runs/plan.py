@@ -42,10 +42,11 @@ from lincat.statistics.block_statistics import Statistics
 
 #: Transitions from which a plan is made.
 PILOT = 100_000
+#: Rows that a ridge weighs as much as.
+PSEUDO_ROWS = 15.0
 
 _MOST_POINTS = 1024  # different points that are still a table
 _VISITS = 20  # of each of them, on average, at least
-_PSEUDO_ROWS = 15.0  # what a ridge weighs
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
 _TRAINED = 0.7  # of the pilot, in a trial
 _FOLDS = 3  # of a pilot that is short, each of which is left out in turn
@@ -212,7 +213,7 @@ def choose_plan(
     rows : int, optional
         How many there will be in all, if that is known.
     """
-    table = _table(pilot, space)
+    table = table_for(pilot, space)
     if table is not None:
         return Plan(table, None, None, 1, 0.0, f"{table.describe()[:-1]}, nothing to approximate.")
     expected = max(rows or 0, len(pilot))
@@ -220,7 +221,7 @@ def choose_plan(
     # Tried at sizes that suit the rows of a trial.
     best = _trial(some, gamma, _candidates(len(some), long))
     chosen = _candidates(expected, long)[best]
-    return chosen.plan(_Pilot(pilot, gamma, _PSEUDO_ROWS / expected))
+    return chosen.plan(_Pilot(pilot, gamma, PSEUDO_ROWS / expected))
 
 
 def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
@@ -238,7 +239,8 @@ def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
     )
 
 
-def _table(pilot: Steps, space: ObservationSpace) -> Features | None:
+def table_for(pilot: Steps, space: ObservationSpace) -> Features | None:
+    """Return a table, fitted, where observations are ids or take few values; else None."""
     if space.n_states is not None:
         return Tabular(n_states=space.n_states).fit(pilot.observation)
     if are_ids(pilot.observation):
@@ -316,7 +318,7 @@ def _compared(
     Shapes (candidates − 1, n) and (n,), in standard deviations of each state.
     """
     nothing = np.zeros((len(candidates) - 1, 0)), np.zeros(0, dtype=np.int64)
-    pilot = _Pilot(train, gamma, _PSEUDO_ROWS / len(train))
+    pilot = _Pilot(train, gamma, PSEUDO_ROWS / len(train))
     models = [_fitted(candidates[0].plan(pilot), train, gamma)]
     returns, usable = realised_returns(held, models[0], _REST)
     rows = np.flatnonzero(usable)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from lincat._arguments import fail
+from lincat.runs.binding import check_trusted, given_here, resolved
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
 from lincat.runs.lock import claim, release
 from lincat.runs.loop import EvaluationRun
+from lincat.runs.pools import open_pool
 from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened, open_source
 from lincat.tables.finding import find_files
@@ -27,6 +30,9 @@ def continued(
     append: bool = False,
     more: Sequence[str] = (),
     on_bad_rows: Literal["stop", "skip"] | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+    trust_code: bool = False,
 ) -> EvaluationRun:
     """Return a run that goes on where its last checkpoint is, if it is not at its end.
 
@@ -43,13 +49,19 @@ def continued(
         Logs to add, with ``append``.
     on_bad_rows : "stop" or "skip", optional
         Instead of what the run was told.
+    workers : int, optional
+    scheduler : str, optional
+        Who sums the parts of a log that are left, instead of who did.
+    trust_code : bool
+        Whether what the folder names may be imported, which runs code.
     """
     if more and not append:
         raise fail("MORE", "nothing, or --append with it", ", ".join(more))
     claim(folder.path)
     try:
         folder.sweep()
-        return _continued(folder, given, steps, append, more, on_bad_rows)
+        words = (workers, scheduler)
+        return _continued(folder, given, steps, append, more, on_bad_rows, words, trust_code)
     except BaseException:
         release(folder.path)
         raise
@@ -62,6 +74,8 @@ def _continued(
     append: bool,
     more: Sequence[str],
     on_bad_rows: Literal["stop", "skip"] | None,
+    words: tuple[int | None, str | None],
+    trust_code: bool,
 ) -> EvaluationRun:
     done = folder.answer if folder.finished else None
     remedy = "lincat report draws it again"
@@ -71,20 +85,31 @@ def _continued(
     if done is not None and steps is not None and steps <= done.transitions:
         raise fail("--steps", f"more than the {done.transitions} of the run", steps, remedy)
     config = folder.config
+    if not trust_code:
+        check_trusted(config, str(folder.config_file))
     if on_bad_rows is not None:
         config = msgspec.structs.replace(config, on_bad_rows=on_bad_rows)
+    workers, scheduler = words
+    by_parts = config.workers is not None or config.scheduler is not None
+    if workers is not None or scheduler is not None:
+        if not by_parts:
+            got = "one that is read as one stream"
+            raise fail("RUN", "a run that was begun with --workers or --scheduler", got)
+        config = msgspec.structs.replace(config, workers=workers, scheduler=scheduler)
     if steps is not None or append:
         config = msgspec.structs.replace(config, steps=steps)
     if append and (given is None or given.source is None):
         config = _with_new_files(folder, config, list(more))
-    opened = open_source(config, given)  # before anything is written
+    opened = open_source(resolved(config), given)
+    checkpoint = folder.checkpoints.newest()
+    pool = None
+    if checkpoint is None or int(checkpoint.name) == 0:  # else what is new is read as one stream
+        pool = open_pool(config, opened, None if given is None else given.client)
     if append:
         _check_new_rows(folder, opened)
-    if config != folder.config:
-        folder.config = config
-        if done is not None:  # not any more, should this be interrupted too
-            folder.answer = msgspec.structs.replace(done, complete=False)
-    return EvaluationRun(folder, opened, append=append)
+    return EvaluationRun(
+        folder, opened, config=config, append=append, trust_code=trust_code, pool=pool
+    )
 
 
 def _with_new_files(
@@ -101,11 +126,14 @@ def _with_new_files(
             remedy = f"cat {more[0]} | lincat resume {folder.path} --append"
             raise fail("--append", "more of standard input", ", ".join(more), remedy)
         return config
-    given = [*config.source, *more]
+    places, here = so_far.places, os.getcwd()
+    if config.given_in not in (None, here):  # MORE is meant from here, all others from there
+        places = [os.path.join(config.given_in, place) for place in places]
+    given = [*resolved(config).source, *more]
     files = find_files(given, config.format)
     # Folders and patterns stay, as more may come to them; a file that is named twice is read once.
-    source = list(dict.fromkeys([*so_far.places, *files, *given]))
-    return msgspec.structs.replace(config, source=source)
+    source = list(dict.fromkeys([*places, *files, *given]))
+    return given_here(msgspec.structs.replace(config, source=source, given_in=here))
 
 
 def _check_new_rows(folder: RunFolder, opened: Opened) -> None:

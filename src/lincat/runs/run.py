@@ -48,6 +48,8 @@ class Run:
         What the result depends on.
     answer : Answer
         The content of result.json: everything that its page shows.
+    trusts_code : bool
+        Whether features of the form "module:name" may be imported.
     temporary : TemporaryFolder or None
         The folder itself, if it is there for only as long as the run is.
     """
@@ -66,7 +68,7 @@ class Run:
             folder, trust_code=trust_code, transformer=transformer
         )
         self._folder = folder
-        self._trust_code = trust_code
+        self.trusts_code = trust_code
         self._transformer = transformer
         self.temporary = temporary
 
@@ -104,7 +106,7 @@ class Run:
     def model(self) -> Model:
         """Features and learner: ``model.features``, ``model.learner``."""
         return Model.read(
-            self._model_folder, trust_code=self._trust_code, transformer=self._transformer
+            self._model_folder, trust_code=self.trusts_code, transformer=self._transformer
         )
 
     @cached_property
@@ -202,7 +204,7 @@ class Run:
         return frames_of(self.config.source[0]) or None
 
     def _alike(self, folder: RunFolder) -> Run:
-        return Run(folder, trust_code=self._trust_code, transformer=self._transformer)
+        return Run(folder, trust_code=self.trusts_code, transformer=self._transformer)
 
     def save(self, path: str | Path) -> Run:
         """Copy the run folder to a new one, and return the run there: temporary ones do not last.

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from lincat._arguments import fail
+from lincat._arguments import check_array, fail
 from lincat._json import decoded
 from lincat._text import one_line
 from lincat._typing import FloatArray, IntArray
@@ -35,10 +35,14 @@ class ShownStates:
     names : list of str
     members : list of arrays
         Observations of each group; a single one, but for the start (and for "any state").
+    Phi : array of shape (n, d), or None
+        Mean features of each group, where its states are not to be had: what a member then stands
+        for.
     """
 
     names: list[str]
     members: list[Any]
+    Phi: FloatArray | None = None
 
     def observations(self) -> tuple[Any, IntArray]:
         """Return all members in one array, and the number of the group of each."""
@@ -66,7 +70,9 @@ class ShownStates:
 
     def to_json(self) -> bytes:
         """Return the groups as JSON; :meth:`from_json` reads them back."""
-        return msgspec.json.encode(_Stored(self.names, [_stored(one) for one in self.members]))
+        Phi = None if self.Phi is None else self.Phi.tolist()
+        members = [_stored(one) for one in self.members]
+        return msgspec.json.encode(_Stored(self.names, members, Phi))
 
     @classmethod
     def from_json(cls, text: bytes, place: str = "states") -> ShownStates:
@@ -77,10 +83,13 @@ class ShownStates:
             if len(members) != len(stored.names) or not all(map(len, members)):
                 raise ValueError(f"{len(stored.names)} names for {len(members)} states")
             np.concatenate(members)  # of one kind, and as wide as each other
+            Phi = None
+            if stored.features is not None:
+                Phi = check_array(stored.features, "features", shape=(len(members), None))
         except (ValueError, TypeError, OverflowError) as error:
             got = f"something else ({one_line(error)[:200]})"
             raise fail(place, "the states of a run", got) from None
-        return cls(stored.names, members)
+        return cls(stored.names, members, Phi)
 
 
 def start_observations(steps: Steps, cuts: Collection[int] = ()) -> Any:
@@ -132,17 +141,28 @@ def choose_states(
         for row in _typical_rows(seen, rows, n_states, rng):
             names.append(_row_name(rows[row]))
             members.append(seen[row : row + 1])
-        return ShownStates(_distinct(names), members)
+        return ShownStates(distinct(names), members)
     if seen.ndim == 1:
         common = [one for one, _ in Counter(seen.tolist()).most_common(n_states)]
         for one in common:
             names.append(str(one) if labels is None else labels[one])
             members.append(_one_id(one, seen.dtype))
-        return ShownStates(_distinct(names), members)
+        return ShownStates(distinct(names), members)
     for point in _cluster_points(seen, n_states, rng):
         names.append(_point_name(point))
         members.append(point[None])
-    return ShownStates(_distinct(names), members)
+    return ShownStates(distinct(names), members)
+
+
+def named_states(members: Sequence[Any]) -> ShownStates:
+    """Return observations, each an array of one, under the names that they have in a report."""
+    names = []
+    for one in members:
+        if is_mixed(one):
+            names.append(_row_name(rows_of(one)[0]))
+        else:
+            names.append(str(one.tolist()[0]) if one.ndim == 1 else _point_name(one[0]))
+    return ShownStates(distinct(names), list(members))
 
 
 def _nearest(points: FloatArray, centres: FloatArray) -> IntArray:
@@ -177,7 +197,7 @@ def _cluster_rows(scaled: FloatArray, n_states: int, rng: np.random.Generator) -
     """Rows nearest to the centres of clusters, the largest first."""
     from scipy.cluster.vq import kmeans2
 
-    first = scaled[_spread_out(scaled, n_states, rng)]
+    first = scaled[spread_out(scaled, n_states, rng)]
     with warnings.catch_warnings():
         # An empty cluster is not worth one: it is left out below.
         warnings.filterwarnings("ignore", "One of the clusters is empty", UserWarning)
@@ -191,7 +211,7 @@ def _cluster_rows(scaled: FloatArray, n_states: int, rng: np.random.Generator) -
     return list(dict.fromkeys(nearest))
 
 
-def _spread_out(points: Any, n: int, rng: np.random.Generator) -> list[int]:
+def spread_out(points: Any, n: int, rng: np.random.Generator) -> list[int]:
     """k-means++: each next point with probability as its squared distance to those chosen."""
     chosen = [int(rng.integers(len(points)))]
     distance = ((points - points[chosen[0]]) ** 2).sum(axis=1)
@@ -216,7 +236,7 @@ def _row_name(row: tuple[Any, ...]) -> str:
     return f"({', '.join([*cells, *(['…'] if len(row) > 4 else [])])})"
 
 
-def _distinct(names: list[str]) -> list[str]:
+def distinct(names: Sequence[str]) -> list[str]:
     """Names that are taken get a number: points look alike when rounded, an id may be "start"."""
     taken = {OTHER, "all"}  # what groups of states are called elsewhere
     result = []
@@ -250,11 +270,12 @@ class _Member(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     columns: list[_Column] | None = None
 
 
-class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+class _Stored(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
     """The content of states.json."""
 
     names: list[str]
     members: list[_Member]
+    features: list[list[float]] | None = None
 
 
 def _stored(member: Any) -> _Member:

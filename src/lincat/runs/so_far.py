@@ -14,6 +14,7 @@ from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.folder import RunFolder, read_bytes
 from lincat.runs.model import Model
 from lincat.runs.recorder import Recorder
+from lincat.tables.fingerprints import Fingerprint
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -30,12 +31,17 @@ class SoFar(msgspec.Struct):
     # Passes before this one, and how many transitions each of them had.
     passes: Count
     in_pass: Count
+    # The configuration, as TOML, and what tells the source from others, when this began.
+    config: str = ""
+    prints: list[Fingerprint] = []
     # Of the source, as it was read so far.
     facts: SourceFacts | None = None
     # Its tables, and how many rows they had; where held-out steps begin and end, if all over it.
     places: list[str] = []
     rows: Count | None = None
     edges: list[Count] | None = None
+    # Nodes of the first rewards, for parts that are summed apart from each other.
+    nodes: tuple[float, ...] | None = None
 
     @classmethod
     def read(cls, checkpoint: Path) -> SoFar:

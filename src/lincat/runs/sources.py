@@ -131,12 +131,15 @@ def _named(config: EvaluationConfig, policy: Acting) -> Opened:
     first = config.source[0]
     check_given(first, "source")
     prefix, _, name = first.partition(":")
-    if len(config.source) > 1:
+    if len(config.source) > 1 and not first.endswith(".stats"):
         return _files(config)
     if prefix == "gym" and name:
         return _gym(config, name, policy)
     if prefix == "minari" and name:
         return _minari(config, name)
+    if first.endswith(".stats"):
+        remedy = f"lincat evaluate {first} answers from it"
+        raise fail("SOURCE", "rows", f"{first}, which holds none", remedy)
     if first in catalog.names():
         return _process(config, catalog.build(first, seed=config.seed))
     if first.endswith(".json") and not _is_array(first):

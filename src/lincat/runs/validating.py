@@ -10,6 +10,7 @@ from lincat._arguments import fail
 from lincat.data.steps import joined
 from lincat.inference.answer import Answer
 from lincat.inference.verdict import judge
+from lincat.runs.binding import check_trusted, resolved
 from lincat.runs.diagnosis import diagnosis_of
 from lincat.runs.run import Run
 from lincat.runs.sources import open_source
@@ -35,7 +36,9 @@ def validated(run: Run, logs: Sequence[str] = (), returns: int | None = None) ->
     config = msgspec.structs.replace(run.config, **changes)
     if logs:
         config = msgspec.structs.replace(config, source=list(logs))
-    opened = open_source(config)
+    if not run.trusts_code:
+        check_trusted(config, str(run.path / "config.toml"))
+    opened = open_source(resolved(config) if not logs else config)
     held = None
     if opened.is_recorded:
         if not logs:

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from lincat._arguments import fail
-from lincat._typing import IntArray
 from lincat.data.steps import Steps
 from lincat.environments.rollouts import rollouts
 from lincat.inference.validate import validate
@@ -18,6 +17,7 @@ from lincat.runs.held_out import SpreadHoldOut
 from lincat.runs.model import Model
 from lincat.runs.realised import realised_returns
 from lincat.runs.shown import ShownStates
+from lincat.runs.site import stretches
 from lincat.runs.sources import Opened
 from lincat.solvers.returns import true_returns
 
@@ -147,17 +147,6 @@ def _by_rollouts(
     )
 
 
-def _stretches(held: Steps, gamma: float) -> IntArray:
-    """Number stretches of a record that are long against what returns share, shape (n,)."""
-    ends = held.terminated | held.truncated
-    record = np.concatenate([[0], np.cumsum(ends)[:-1]])
-    begins = np.flatnonzero(np.concatenate([[True], ends[:-1]]))
-    within = np.arange(len(held)) - begins[record]
-    length = round(2.0 / (1.0 - gamma)) if gamma < 1.0 else len(held)
-    _, stretch = np.unique(np.stack([record, within // length]), axis=1, return_inverse=True)
-    return np.asarray(stretch, dtype=np.int64)
-
-
 def _by_held_out(
     model: Model, shown: ShownStates, held: Steps, gamma: float, config: EvaluationConfig
 ) -> Validation:
@@ -175,7 +164,7 @@ def _by_held_out(
             f"none among {len(held):,}, {reason}",
             "hold out more, or leave validation out",
         )
-    stretch = _stretches(held, gamma)
+    stretch = stretches(held, gamma)
     observations = held.observation[chosen]
     left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
     return validate(

@@ -22,13 +22,13 @@ from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
 _FEWEST = (200, 1000)  # intervals; the more the better for jumps, so more where they cost little
-_MOST = (400, 4000)
+_MOST = (400, 6000)
 _CHEAP = 20_000  # parameters that cost little
 _DEAR = 100_000  # parameters that cost too much
 
 _DEVIATIONS = 6.0
 _WIDER = 0.01  # the share by which a standard deviation may come out too large
-_BARE = 0.05  # of the smallest one worth looking at: the standard deviation of what is certain
+_BARE = 0.025  # of the smallest one worth looking at: the standard deviation of what is certain
 _SMALLEST_SD = 0.1  # of the pooled one; states that are nearly certain must not set the spacing
 _NOTHING = 1e-3  # width of the grid of a return that is 0: it says nothing of a unit
 _OUTER = 0.001  # share of states, at each end, that need not be looked at
@@ -83,7 +83,7 @@ def choose_grid(
     intervals : int, optional
         K, if it is given.
     most : int, optional
-        K at the most, otherwise; by default between 400 and 4,000, by the number of features.
+        K at the most, otherwise; by default between 400 and 6,000, by the number of features.
     attainable : bool
         Whether rewards keep within the range that was seen, so that returns do.
     whitening : Whitening, optional

@@ -20,8 +20,8 @@ from lincat._tensors import pack, read_packed, unpack, write_packed
 from lincat._typing import FeatureMatrix, IntArray
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.blocks import Block, Blocks
-from lincat.statistics.checking import checked
 from lincat.statistics.dense import DenseSums, Stack
+from lincat.statistics.file_checks import checked
 from lincat.statistics.groups import Groups
 from lincat.statistics.reward_nodes import RewardNodes
 from lincat.statistics.rows import Rows, joined

@@ -88,15 +88,15 @@ def merge_statistics(parts: Sequence[Statistics]) -> Statistics:
     >>> merge_statistics(parts).totals().phi_sum.ravel()
     array([2., 1.])
     """
-    nodes = _agreed_nodes(parts)
+    nodes = agreed_nodes(parts)
     tree = MergeTree()
     for number, part in enumerate(parts):
         tree.add(number, part if nodes is None else part.on_nodes(nodes))
     return tree.merged()
 
 
-def _agreed_nodes(parts: Iterable[Statistics]) -> RewardNodes | None:
-    """Nodes for the rewards of all parts; None where every reward is kept as it is."""
+def agreed_nodes(parts: Iterable[Statistics]) -> RewardNodes | None:
+    """Return nodes for the rewards of all parts; None where every reward is kept as it is."""
     seen = [part.reward_nodes for part in parts if len(part)]
     both = RewardNodes(max((nodes.number for nodes in seen), default=0))
     for nodes in (nodes for nodes in seen if not nodes.exact):

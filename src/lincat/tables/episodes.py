@@ -44,7 +44,7 @@ class TransitionRows:
         truncated &= ~terminated
         steps = Steps(
             *(rows.observation, rows.reward, rows.next_observation, terminated, truncated),
-            *(rows.discount, rows.weight),
+            *(rows.discount, rows.weight, rows.time),
         )
         done = None
         if self._held is not None:
@@ -132,7 +132,7 @@ class EpisodeRows:
         if terminal[0]:
             none = np.array([False])
             columns = (row.observation, row.reward, row.observation, terminal, none)
-            steps.append(Steps(*columns, row.discount, row.weight))
+            steps.append(Steps(*columns, row.discount, row.weight, row.time))
         return [batch for batch in steps if len(batch)]
 
     def _terminal(self, rows: Rows, part: slice, ended: BoolArray) -> BoolArray:
@@ -212,7 +212,7 @@ def _steps(rows: Rows, terminal: BoolArray, cut: BoolArray) -> Steps:
 
     return Steps(
         *(pick(rows.observation), pick(rows.reward), rows.observation[1:][keep]),
-        *(terminal[keep], truncated[keep], pick(rows.discount), pick(rows.weight)),
+        *(terminal[keep], truncated[keep], pick(rows.discount), pick(rows.weight), pick(rows.time)),
         record=rows.observation if unbroken and bends else None,
     )
 

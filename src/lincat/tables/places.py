@@ -9,11 +9,21 @@ from pathlib import PurePath
 from typing import Any, Protocol
 from urllib.parse import unquote
 
+import msgspec
 import pyarrow as pa
 
 from lincat._arguments import fail, reason
 from lincat.tables.counting import count_rows
-from lincat.tables.readers import STDIN, Chunk, Table, arrow_chunk, name_of, open_table
+from lincat.tables.fingerprints import Fingerprint, first_of, of_file, of_rows
+from lincat.tables.readers import (
+    STDIN,
+    Chunk,
+    Table,
+    arrow_chunk,
+    name_of,
+    open_table,
+    row_groups,
+)
 from lincat.tables.times import WithTimes
 
 
@@ -41,6 +51,14 @@ class Place(Protocol):
 
     def count(self) -> int | None:
         """Return the number of rows, or about that; None for what comes only once."""
+
+    def groups(self) -> list[int] | None:
+        """Return the rows of each group that can be read alone; None where there are none."""
+
+    def fingerprint(
+        self, columns: Sequence[str], upto: Fingerprint | None = None
+    ) -> Fingerprint | None:
+        """Return what tells it from another, or as much of it; None for what comes only once."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,26 @@ class FilePlace:
     def count(self) -> int | None:
         """Return the number of rows; of text the number of lines."""
         return count_rows(self.path, self.format)
+
+    def groups(self) -> list[int] | None:
+        """Return the rows of each row group of a Parquet file; None for other formats."""
+        return row_groups(self.path) if self.format == "parquet" else None
+
+    def fingerprint(
+        self, columns: Sequence[str], upto: Fingerprint | None = None
+    ) -> Fingerprint | None:
+        """Return that of the file; Parquet and Arrow files are written again to add rows."""
+        if self.once:
+            return None
+        found = of_file(self.path, upto)
+        if self.format not in ("parquet", "arrow"):
+            return found
+        table = self.open(stop=False)
+        try:
+            rows, first = first_of(table, columns, upto)
+        finally:
+            table.close()
+        return msgspec.structs.replace(found, first_rows=rows, first=first)
 
 
 @dataclass(frozen=True)
@@ -116,6 +154,15 @@ class FramePlace:
     def count(self) -> int:
         """Return the number of rows."""
         return int(self.table.num_rows)
+
+    def groups(self) -> None:
+        """Return nothing: other processes have no such memory."""
+        return None
+
+    def fingerprint(self, columns: Sequence[str], upto: Fingerprint | None = None) -> Fingerprint:
+        """Return that of the columns in use."""
+        named = [name for name in self.table.column_names if name in columns]
+        return of_rows(self.name, self.table.select(named), upto)
 
 
 class _Partition:

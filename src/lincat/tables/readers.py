@@ -115,6 +115,16 @@ def open_table(path: str, kind: str, *, stop: bool) -> Table:
     return (CsvTable if kind == "csv" else JsonTable)(path, stop=stop)
 
 
+def row_groups(path: str) -> list[int]:
+    """Return the rows of each row group of a Parquet file."""
+    table = _ParquetTable(path)
+    try:
+        metadata = table.metadata
+        return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    finally:
+        table.close()
+
+
 def name_of(path: str) -> str:
     """Return how a path is called in messages."""
     return "standard input" if path == STDIN else path
@@ -199,25 +209,35 @@ class _ParquetTable:
             check_file(path)
             if Path(path).stat().st_size == 0:
                 raise fail(path, "a Parquet file", "an empty file")
-            self._facts = column_facts(path) or []
+            self._facts = column_facts(path)
             self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
             self.names = list(self._file.schema_arrow.names)
-            self.n_rows = self._file.metadata.num_rows
+            self.metadata = self._file.metadata
+            self.n_rows = self.metadata.num_rows
         check_width(len(self.names), path)
 
     def misses(self, names: Sequence[str]) -> bool:
         """Whether the file says that cells of these columns are missing."""
-        return any(column.nulls for column in self._facts if column.name in names)
+        if self._facts is not None:
+            return any(column.nulls for column in self._facts if column.name in names)
+        metadata = self.metadata
+        places = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path in names]
+        for group in range(metadata.num_row_groups):
+            for i in places:
+                known = metadata.row_group(group).column(i).statistics
+                if known is not None and known.has_null_count and known.null_count:
+                    return True
+        return False
 
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
-        metadata = self._file.metadata
+        metadata = self.metadata
         at, group = 0, 0
         while group < metadata.num_row_groups and skip >= at + metadata.row_group(group).num_rows:
             at += metadata.row_group(group).num_rows
             group += 1
         groups = list(range(group, metadata.num_row_groups))
         with reading(self._path, "Parquet file"):
-            _check_cells(self._facts, needed, self._path)
+            _check_cells(self._facts or [], needed, self._path)
             # Threads of Arrow's own would take the core on which the learner runs.
             for batch in self._file.iter_batches(rows, groups, list(needed), use_threads=False):
                 batch.validate(full=True)  # that texts are texts

@@ -29,7 +29,8 @@ class Rows:
 
     ``room`` is the array of shape (n + 1, m) whose last n rows are the observation, if asked for:
     an observation put in front of it makes a view of next observations, without copying.
-    ``gap`` marks rows before which others were left out (None: there are none).
+    ``gap`` marks rows before which others were left out (None: there are none). ``time`` are the
+    steps, if those are times.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Rows:
     episode: Any
     step: IntArray | None
     gap: BoolArray | None = None
+    time: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -245,6 +247,7 @@ def checked_rows(
     following = found.next_observation
     following = None if following is None else made.observations(following)
     reward = made.numbers(found.reward, "a finite number", np.isfinite)
+    step = made.steps(found.step)
     rows = Rows(
         path=path,
         numbers=np.arange(chunk.first, chunk.first + n) if chunk.numbers is None else chunk.numbers,
@@ -261,7 +264,8 @@ def checked_rows(
             found.weight, "a weight of at least 0", lambda x: (x >= 0.0) & (x < np.inf)
         ),
         episode=made.episodes(found.episode),
-        step=made.steps(found.step),
+        step=step,
+        time=step if layout.timed else None,
     )
     error = None
     if made.bad and stop:
