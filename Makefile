@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
+.PHONY: demo test fuzz lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -32,6 +32,9 @@ browser: ## Chromium for the tests of the report page, where it can be installed
 	@if ! command -v chromium >/dev/null && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  echo 'installing Chromium for the tests of the report page'; \
 	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium) >/dev/null 2>&1 || true; fi
+
+fuzz: $(READY) ## damaged files for every parser: tracebacks, hangs, memory; ARGS='--inputs 5000' for fewer
+	$(BIN)/python -m tests.attack.fuzz $(ARGS)
 
 bench: $(READY) ## the speed bars, as ratios measured in one run; ARGS='--write docs/benchmarks.md' keeps them
 	$(BIN)/lincat bench $(ARGS)

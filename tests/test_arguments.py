@@ -47,3 +47,13 @@ def test_arrays_are_float64_contiguous_and_keep_their_shape():
 def test_a_single_bad_number_is_named_without_an_index():
     with pytest.raises(InvalidInputError, match=r"x: expected finite numbers, got nan$"):
         check.check_array(np.nan, "x")
+
+
+def test_messages_are_one_line_and_not_too_long():
+    error = check.fail("x" * 5000, "a\nb", "c\r\nd", "e" * 5000)
+    assert len(str(error)) < 2100
+    assert len(str(error).splitlines()) == 1
+    assert str(error).endswith("eee")
+    for use, value in ((check.check_number, 10**400), (check.check_array, [10**400])):
+        with pytest.raises(InvalidInputError):
+            use(value, "x")

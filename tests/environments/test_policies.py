@@ -200,3 +200,13 @@ def test_function_of_a_module_in_the_current_folder(tmp_path, monkeypatch):
 def test_unknown_policies(text):
     with pytest.raises(InvalidInputError, match="random, balance, module:function"):
         policy_from(text, *LAKE)
+
+
+def test_modules_that_leave_are_errors_of_one_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "leaves_at_once.py").write_text("import sys\nsys.exit(3)\n")
+    (tmp_path / "leaves_later.py").write_text("import sys\n\ndef act(x):\n    sys.exit(3)\n")
+    with pytest.raises(InvalidInputError, match=r"can be imported, got .* \(SystemExit: 3\)"):
+        policy_from("leaves_at_once:act", *LAKE)
+    with pytest.raises(InvalidInputError, match="returns an action, got SystemExit: 3 in act"):
+        policy_from("leaves_later:act", *LAKE).act(0)

@@ -128,3 +128,25 @@ def test_trained_models_in_a_source_and_where_they_do_not_fit(models):
         GymSource("MountainCar-v0", text, steps=10, trust_pickle=True)
     with pytest.raises(InvalidInputError, match="sb3:PPO:, A2C"):
         GymSource("CartPole-v1", f"sb3:Nonsense:{text}", steps=10, trust_pickle=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("deep.json", b"[" * 100_000),
+        ("large.json", b"[1" + b"0" * 400 + b"]"),
+        ("header.npy", b"\x93NUMPY\x01\x00\x20\x00{'descr': '<f8', (" + b" " * 20),
+        (
+            "long.npy",
+            b"\x93NUMPY\x01\x00\x76\x00"
+            + b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000,), }".ljust(117)
+            + b"\n",
+        ),
+    ],
+)
+def test_files_that_are_no_tables_are_refused_in_one_line(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidInputError, match="numbers") as error:
+        policy_from(str(tmp_path / name), *SHIFTED)
+    assert len(str(error.value)) < 2100
+    assert "\n" not in str(error.value)

@@ -9,6 +9,7 @@ from lincat._seals import JSON
 from lincat.runs.checkpoints import Intact
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import MetricsRow, RunFolder
+from lincat.runs.shown import ShownStates
 
 CONFIG = EvaluationConfig(source=["paper"], steps=2000)
 
@@ -254,3 +255,21 @@ def test_an_answer_of_another_version_is_told_to_be_one(folder):
     expected = "expected the answer of a run in format 1, got that of another version of lincat"
     with pytest.raises(lincat.InvalidInputError, match=f"{expected}; evaluate again"):
         folder.answer  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[1]",
+        b'{"names": ["a"], "members": []}',
+        b'{"names": ["a"], "members": [{}]}',
+        b'{"names": ["a"], "members": [{"points": [[1.0], [2.0, 3.0]]}]}',
+        b'{"names": ["a", "b"], "members": [{"points": [[1.0]]}, {"numbers": [1]}]}',
+        b'{"names": ["a"], "members": [{"numbers": [1]}], "features": [[1.0], [2.0]]}',
+        b"[" * 100_000,
+    ],
+)
+def test_states_with_a_right_checksum_and_a_wrong_content_are_refused(content):
+    with pytest.raises(lincat.InvalidInputError, match="the states of a run") as error:
+        ShownStates.from_json(content, "states.json")
+    assert "\n" not in str(error.value)
