@@ -97,7 +97,8 @@ def in_value(rng, tree):
         else:
             out[at] = in_value(rng, tree[at])
         return out
-    if isinstance(tree, int | float) and not isinstance(tree, bool) and rng.random() < 0.4:
+    number = isinstance(tree, int | float) and not isinstance(tree, bool)
+    if number and abs(tree) < 1e300 and rng.random() < 0.4:
         return pick(rng, [-tree, tree + 1, tree * 2, tree * 1e10, float(tree), str(tree)])
     return value(rng)
 

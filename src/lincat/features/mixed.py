@@ -309,6 +309,8 @@ class Mixed(Features):
         for fields in values["columns"]:
             given = dict(fields)
             name, text = given.pop("name"), given.pop("text")
+            if not isinstance(name, str):
+                raise fail("columns", "names", shown(name))
             self._columns_[name] = _restored_text(**given) if text else _restored_number(**given)
         self.apart_ = [name for name in values["apart"] if name in self._columns_]
         smooth = Smooth(bumps=self.bumps, apart=self._places_apart(), seed=self.seed)

@@ -59,8 +59,9 @@ def _check_common(arrays: dict[str, Any], numbers: Numbers) -> None:
     if numbers.count and not np.isfinite(ranges).all():
         raise fail("ranges", "finite numbers", ranges.tolist())
     nodes = check_array(arrays["nodes"], "nodes", shape=(None,))
-    if (np.diff(nodes) <= 0.0).any() or len(nodes) > 4096:
-        raise fail("nodes", "at most 4,096 numbers that increase", len(nodes))
+    fewest = 0 if numbers.exact else 3  # a reward is split over three
+    if (np.diff(nodes) <= 0.0).any() or not fewest <= len(nodes) <= 4096:
+        raise fail("nodes", f"{fewest} to 4,096 numbers that increase", len(nodes))
     wanted = len(nodes) if numbers.exact else None
     counts = check_array(arrays["node_counts"], "node_counts", shape=(wanted,))
     groups = check_array(arrays["groups"], "groups", shape=(None, 3))
