@@ -18,6 +18,7 @@ from lincat.core.grid import Grid
 from lincat.inference.budget import Budget
 from lincat.inference.heterogeneity import Sites
 from lincat.inference.intervals import Bands, Intervals, interval_of
+from lincat.inference.moment_sums import MomentSums
 from lincat.inference.validation import Numbers, Validation
 
 _FORMAT: Final = 1
@@ -152,6 +153,8 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         Where the error comes from; of batch solutions.
     sites : Sites or None
         What each of several sites says, and whether they agree; of statistics.
+    moments : MomentSums or None
+        Sums from which a page solves for other discount factors, where they are small.
     verdict : Verdict
     notes : tuple of str
         What was chosen, and why.
@@ -193,6 +196,7 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     validation: Validation | None = None
     budget: Budget | None = None
     sites: Sites | None = None
+    moments: MomentSums | None = None
     verdict: Verdict = Verdict(trusted=None, sentence="Not checked.")
     notes: tuple[str, ...] = ()
     warnings: tuple[Caution, ...] = ()

@@ -29,6 +29,7 @@ from lincat.report.pieces import (
     configuration,
     controls,
     distributions_sections,
+    gamma_section,
     learning_curves,
     warnings_box,
 )
@@ -40,6 +41,7 @@ from lincat.report.sentences import (
     trust_sentence,
 )
 from lincat.report.shell import facts, interactive_page, prose
+from lincat.report.sites import sites_section
 from lincat.report.tables import summary_rows
 
 _MOST_RUNS = 24
@@ -110,6 +112,7 @@ def evaluation_page(
         ),
         checks=checks_table(answer),
         budget=budget_section(answer.budget),
+        sites=sites_section(answer.sites) + gamma_section(answer),
         configuration=configuration(answer.config, command, answer.versions),
     )
 
@@ -271,6 +274,7 @@ def _page(
     configuration: str,
     differences: str = "",
     budget: str = "",
+    sites: str = "",
 ) -> str:
     several = bool(data.runs)
     bands = next((answer.bands for answer in data.answers if answer.bands is not None), None)
@@ -284,6 +288,7 @@ def _page(
             static=static,
             confidence=None if bands is None else bands.confidence,
         ),
+        sites,
         learning_curves(data.answers, data.level),
         calibration(
             [answer.validation for answer in data.answers if answer.validation], several, checks
@@ -365,6 +370,10 @@ def _shown(answer: Answer, states: Sequence[int]) -> Answer:
     if bands is not None:
         low, high = (_drawn_band(np.array(band)[states]) for band in (bands.low, bands.high))
         bands = Bands(confidence=bands.confidence, low=low, high=high)
+    moments = answer.moments
+    if moments is not None:
+        own = tuple(moments.states[i] for i in states)
+        moments = msgspec.structs.replace(moments, states=own)
     intervals = answer.intervals
     if intervals is not None:
         kept_intervals = tuple(intervals.states[i] for i in states)
@@ -384,6 +393,7 @@ def _shown(answer: Answer, states: Sequence[int]) -> Answer:
         bands=bands,
         intervals=intervals,
         curves=curves,
+        moments=moments,
     )
 
 

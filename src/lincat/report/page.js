@@ -223,7 +223,11 @@ function setUp() {
   });
   document.addEventListener("keydown", (event) => { if (event.key === "Escape") hideReadout(); });
   document.body.append(readout);
-  const everything = () => { render(); renderMasses(); renderCalibration(); };
+  if (byId("gamma")) {
+    byId("gamma").value = -Math.log10(Math.max(1 - answers[0].gamma, 1e-3));
+    byId("gamma").addEventListener("input", () => soon(renderGamma));
+  }
+  const everything = () => { render(); renderMasses(); renderCalibration(); renderGamma(); };
   let width = 0;
   new ResizeObserver(() => {
     if (document.documentElement.clientWidth === width) return;

@@ -141,6 +141,25 @@ def learning_curves(answers: Sequence[Answer], level: float) -> str:
     )
 
 
+def gamma_section(answer: Answer) -> str:
+    """Return a slider for the discount factor, where the answer has sums to solve from."""
+    if answer.moments is None:
+        return ""
+    return section(
+        "Another discount factor",
+        '<div class="control wide gamma"><label for="gamma">Discount factor γ</label> '
+        '<input type="range" id="gamma" min="0" max="3" step="0.01"> '
+        '<output for="gamma" id="gamma-shown"></output></div>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Table of moments">'
+        '<table id="gamma-table"></table></div>',
+        note="Mean and standard deviation, solved here from the sums that the page carries; from 1 "
+        "to 1,000 steps ahead. For whole distributions, evaluate the same statistics with another "
+        "<code>--gamma</code>.",
+        kind="gamma-section",
+        name="gamma-section",
+    )
+
+
 def check_rows(checks: Sequence[Check]) -> list[dict[str, Any]]:
     """Return a row for each check of a verdict: what, found, allowed, and how it ended."""
     rows = []

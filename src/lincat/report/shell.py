@@ -14,7 +14,7 @@ import msgspec
 
 from lincat._version import __version__
 
-_SCRIPTS = ("distribution.js", "draw.js", "charts.js", "calibration.js", "page.js")
+_SCRIPTS = ("distribution.js", "draw.js", "charts.js", "calibration.js", "gamma.js", "page.js")
 _ICON = (
     "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'>"
     "<path d='M1 14C5 14 5 3 7 3s2 11 8 11z' fill='%230b5cb8'/></svg>"

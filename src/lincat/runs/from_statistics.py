@@ -14,6 +14,7 @@ from lincat._arguments import InvalidInputError, fail, reason
 from lincat.core.grid import Grid
 from lincat.inference.answer import Answer, Caution
 from lincat.inference.heterogeneity import compare_sites
+from lincat.inference.moment_sums import moment_sums
 from lincat.inference.validate import validate
 from lincat.inference.validation import Validation
 from lincat.learners.categorical_lstd import CategoricalLSTD
@@ -134,7 +135,13 @@ class StatisticsRun:
             notes=notes_of(asked, model),
             cautions=cautions,
         )
-        answer = msgspec.structs.replace(answer, sites=_sites(asked, model, shown))
+        assert shown.Phi is not None  # as states_of has it
+        ridge = model.learner.ridge if isinstance(model.learner, CategoricalLSTD) else 0.0
+        answer = msgspec.structs.replace(
+            answer,
+            sites=_sites(asked, model, shown),
+            moments=moment_sums(asked.pooled.totals(), shown.Phi, ridge=ridge),
+        )
         self.folder.write_model(model.files())  # once more, as it knows its errors by now
         return answer
 

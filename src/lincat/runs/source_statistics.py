@@ -261,6 +261,7 @@ def _in_table(site: Site, own: Tabular, table: Tabular) -> Site:
     return replace(
         site,
         statistics=renumbered(site.statistics, rows, table.n_features_),
+        cell_sums=np.zeros((0, table.n_features_)),  # rows of a table are in no cells
         start_sum=start,
         held=tuple(replace(x, cell=rows[x.cell]) for x in site.held),
     )

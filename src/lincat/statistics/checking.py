@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, check_integer, fail
 from lincat._typing import IntArray
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.dense import DenseSums, Stack
+from lincat.statistics.reward_nodes import check_nodes
 from lincat.statistics.sparse import Entries, SparseSums
 
 _MOST_FEATURES = 2**20  # so that places, up to groups x d x d, are numbers
@@ -31,17 +32,34 @@ def checked(statistics: Statistics) -> Statistics:
         raise fail("count", "as many as in the blocks", statistics.count)
     if any(block.count < 1 or not 0.0 <= block.weight < np.inf for block in blocks):
         raise fail("blocks", "rows, and a weight, in each", "others")
-    nodes = statistics._nodes
-    counted = not nodes.exact or len(nodes.counts) == len(nodes.values)
-    if not (np.diff(nodes.values) > 0.0).all() or not counted:
-        raise fail("nodes", "ascending numbers", "others")
-    for reward, power, given in groups.keys:
-        if not np.isfinite([reward, given]).all() or power not in (-1, 0, 1):
-            raise fail("groups", "finite rewards and known powers", (reward, power, given))
+    for number, name, least in (
+        (statistics._nodes.number, "number", 5),
+        (statistics._blocks.most, "most", 1),
+        (statistics._blocks.length, "length", 1),
+    ):
+        check_integer(number, name, low=least)
+    _check_nodes(statistics)
     check: Callable[[Any, int, int], None] = _check_dense if statistics._dense else _check_sparse
     for block in blocks:
         check(block.sums, d, len(groups))
     return statistics
+
+
+def _check_nodes(statistics: Statistics) -> None:
+    nodes = statistics._nodes
+    if nodes.exact is False:
+        check_nodes(nodes.values)
+    elif nodes.exact is not True or nodes.counts.shape != nodes.values.shape:
+        raise fail("nodes", "as many counts as values", len(nodes.counts))
+    ascending = np.isfinite(nodes.values).all() and (np.diff(nodes.values) > 0.0).all()
+    if not ascending or not np.isfinite(nodes.counts).all():
+        raise fail("nodes", "ascending numbers", "others")
+    keys = statistics._groups.keys
+    if not np.isin([reward for reward, _, _ in keys], nodes.values).all():
+        raise fail("groups", "rewards at nodes", "others")
+    for reward, power, given in keys:
+        if not np.isfinite(given) or power not in (-1, 0, 1):
+            raise fail("groups", "known powers and discounts", f"{(reward, power, given)}")
 
 
 def _check_dense(sums: DenseSums, d: int, groups: int) -> None:
