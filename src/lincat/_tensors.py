@@ -112,9 +112,14 @@ def read_packed(path: str | Path, what: str, build: Callable[[bytes], _T]) -> _T
         content = path.read_bytes()
     except OSError as error:
         raise fail(str(path), f"a readable {what}", error.strerror or "an error") from None
+    return built(content, str(path), what, build)
+
+
+def built(content: bytes, name: str, what: str, build: Callable[[bytes], _T]) -> _T:
+    """Return what ``build`` makes of the content of a file, likewise."""
     try:
         return build(content)
     except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from None
+        raise InvalidInputError(f"{name}: {error}") from None
     except Exception as error:
-        raise fail(str(path), f"a {what} of lincat", f"something else ({reason(error)})") from None
+        raise fail(name, f"a {what} of lincat", f"something else ({reason(error)})") from None

@@ -17,6 +17,7 @@ from lincat.cli.options import (
     require_option,
     say,
     terminal,
+    workers_options,
 )
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
@@ -166,6 +167,7 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
     "--last-blocks", type=int, metavar="N", help="Of statistics: the last N blocks of each site."
 )
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
+@workers_options
 @click.option("--trust-code", is_flag=True, help="Allow what --config names as module:name.")
 @require_option
 @output_options
@@ -197,12 +199,14 @@ def evaluate(
       lincat evaluate
       lincat evaluate gym:FrozenLake-v1 --gamma 0.95 --validate 2000
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
+      lincat evaluate 'logs/**/*.parquet' --workers 8
       cat log.jsonl | lincat evaluate - --gamma 0.99
       lincat evaluate all.stats --gamma 0.95
     """
     from lincat.runs.folder import RunFolder
     from lincat.runs.from_statistics import StatisticsRun, open_statistics
     from lincat.runs.loop import EvaluationRun
+    from lincat.runs.pools import open_pool
     from lincat.runs.sources import open_source
 
     seeded = click.get_current_context().get_parameter_source("seed")
@@ -217,11 +221,16 @@ def evaluate(
     # Before anything is written or, with --force, cleared.
     whole = open_statistics(settings)
     opened = open_source(settings) if whole is None else None
+    pool = open_pool(settings, opened)
     folder = RunFolder.create(
         _default_folder(settings) if out is None else out, settings, force=force
     )
     with folder.kept_if_learned():
-        run = EvaluationRun(folder, opened) if whole is None else StatisticsRun(folder, whole)
+        run = (
+            EvaluationRun(folder, opened, pool=pool)
+            if whole is None
+            else StatisticsRun(folder, whole)
+        )
         finish(folder, run, require=require, as_json=as_json, quiet=quiet)
 
 

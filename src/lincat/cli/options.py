@@ -79,6 +79,14 @@ def require_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--require", is_flag=True, help=text)(command)
 
 
+def workers_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--workers`` and ``--scheduler``: who sums a log."""
+    address = "Have the workers of a Dask scheduler sum Parquet files: tcp://HOST:8786."
+    number = "Sum Parquet files by so many processes; the figures are the same for any number."
+    command = click.option("--scheduler", metavar="ADDRESS", help=address)(command)
+    return click.option("--workers", type=click.IntRange(min=1), metavar="N", help=number)(command)
+
+
 def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--trust-code``, without which nothing that is read from a folder runs code."""
     text = "Allow what the run names as module:name, or keeps in pickles: both run code."

@@ -15,6 +15,7 @@ from lincat.cli.options import (
     require_option,
     run_argument,
     trust_option,
+    workers_options,
 )
 
 
@@ -31,6 +32,7 @@ from lincat.cli.options import (
 @click.option(
     "--on-bad-rows", type=click.Choice(["stop", "skip"]), help="Instead of what the run was told."
 )
+@workers_options
 @trust_option
 @require_option
 @machine_options
@@ -40,6 +42,8 @@ def resume(
     steps: int | None,
     append: bool,
     on_bad_rows: Literal["stop", "skip"] | None,
+    workers: int | None,
+    scheduler: str | None,
     trust_code: bool,
     require: bool,
     as_json: bool,
@@ -72,6 +76,8 @@ def resume(
         append=append,
         more=more,
         on_bad_rows=on_bad_rows,
+        workers=workers,
+        scheduler=scheduler,
         trust_code=trust_code,
     )
     finish(folder, run_on, require=require, as_json=as_json, quiet=quiet)

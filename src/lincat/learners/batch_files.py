@@ -28,6 +28,7 @@ def restored_sums(arrays: dict[str, Any], kept: dict[str, Any]) -> Statistics:
 
 def state_of_batch(learner: BatchLearner) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return arrays and numbers from which a learner continues, its answer among them if solved."""
+    learner._begin()  # it may have seen nothing yet
     sums, kept = state_of_sums(learner.statistics_)
     sample = learner._sample_
     arrays = sums | sample.arrays()

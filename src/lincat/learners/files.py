@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from lincat._arguments import check_choice, check_number, fail
-from lincat._tensors import pack, read_packed, unpack, write_packed
+from lincat._tensors import built, pack, read_packed, unpack, write_packed
 from lincat._text import listed, shown
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
@@ -88,6 +88,11 @@ def load(path: str | Path, kind: type[Any] | None = None) -> Any:
     if kind is not None and not isinstance(learner, kind):
         raise fail(str(path), f"a {kind.__name__}", f"a {type(learner).__name__}")
     return learner
+
+
+def load_bytes(content: bytes, name: str) -> Learner[Any] | BatchLearner:
+    """Return the learner that :func:`save_bytes` wrote; errors call it by a name."""
+    return built(content, name, "model file", _build)
 
 
 def _build(content: bytes) -> Learner[Any] | BatchLearner:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse
 
+from lincat._arguments import fail
 from lincat.core.grid import Grid, reach
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
@@ -72,6 +73,16 @@ def begin_model(
 def _from_sums(config: EvaluationConfig) -> bool:
     """Whether sums are added up, rather than parameters learned step by step, if they fit."""
     return config.learner in ("auto", "lstd")
+
+
+def check_sums_fit(features: Features, config: EvaluationConfig) -> None:
+    """Refuse to sum by parts what is too many features for sums, unless it was asked for."""
+    if config.learner == "auto" and not sums_fit(features):
+        most = _MOST_ROWS if features.table else _MOST_DENSE
+        remedy = "use fewer features, --learner lstd, or neither --workers nor --scheduler"
+        raise fail(
+            "features", f"at most {most:,}, to be summed", f"{_expected(features):,}", remedy
+        )
 
 
 def sums_fit(features: Features) -> bool:

@@ -22,7 +22,7 @@ from lincat.tables.fingerprints import Fingerprint, digest_of, of_file
 from lincat.tables.formats import FORMATS
 
 # What may change on the way: each is checked in its own way, or only says how far to go.
-_FREE = ("steps", "on_bad_rows", "source", "given_in", "trust_pickle")
+_FREE = ("steps", "on_bad_rows", "source", "given_in", "trust_pickle", "workers", "scheduler")
 
 
 def check_same_config(then: EvaluationConfig, now: EvaluationConfig, place: str) -> None:

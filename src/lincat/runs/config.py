@@ -59,6 +59,12 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # What the last row of an episode means, where no column says so.
     episode_end: Literal["terminated", "truncated"] = "terminated"
 
+    # --- who reads them ---
+    # So many processes of this machine, or the address of a Dask scheduler, sum Parquet files by
+    # parts; by default this process reads them as one stream.
+    workers: _Positive | None = None
+    scheduler: str | None = None
+
     # --- environments and processes ---
     # "random", "balance", "module:function", a table (JSON, NPY), or a Stable-Baselines3 file.
     policy: str = "random"

@@ -19,9 +19,11 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.from_statistics import StatisticsRun, open_statistics
 from lincat.runs.given import Given, Transformer, mark_of, words_of
 from lincat.runs.loop import EvaluationRun
+from lincat.runs.pools import open_pool
 from lincat.runs.resuming import continued
 from lincat.runs.run import Run
 from lincat.runs.sources import open_source
+from lincat.scale.cluster import address_of
 from lincat.tables.columns import Columns
 from lincat.tables.formats import FormatName
 
@@ -40,6 +42,8 @@ def evaluate(
     columns: Columns | Mapping[str, str | Sequence[str]] | None = None,
     on_bad_rows: Literal["stop", "skip"] = "stop",
     missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
+    workers: int | None = None,
+    client: Any = None,
     episode_end: Literal["terminated", "truncated"] = "terminated",
     policy: str | Callable[..., Any] | Policy | Predictor = "random",
     n_envs: int = 1,
@@ -100,6 +104,11 @@ def evaluate(
     on_bad_rows : "stop" or "skip"
     missing : "auto", "indicator", "skip" or "stop"
         What to do with cells of observations that are missing.
+    workers : int, optional
+        So many processes of this machine sum Parquet files, by their row groups; 1 is this process.
+        The answer has the same bits for any number of them, and on a cluster.
+    client : distributed.Client, optional
+        The workers of a Dask cluster do.
     episode_end : "terminated" or "truncated"
         What the last row of an episode means, where no column says so.
     policy : str, function or model
@@ -156,13 +165,17 @@ def evaluate(
     >>> run.predict([14]).grid.intervals
     1000
     """
-    options = {name: value for name, value in locals().items() if name not in ("out", "force")}
+    options = {
+        name: value for name, value in locals().items() if name not in ("out", "force", "client")
+    }
     words = words_of(source)
     given = Given(
         source=source if words is None else None,
         policy=None if isinstance(policy, str) else policy,
         features=None if isinstance(features, str) else _ours(features),
+        client=client,
     )
+    options["scheduler"] = None if client is None else address_of(client)
     options["source"] = [mark_of(source)] if words is None else words
     options["policy"] = policy if given.policy is None else mark_of(policy)
     options["features"] = features if given.features is None else mark_of(features)
@@ -181,6 +194,8 @@ def resume(
     steps: int | None = None,
     append: bool = False,
     on_bad_rows: Literal["stop", "skip"] | None = None,
+    workers: int | None = None,
+    client: Any = None,
     trust_code: bool = False,
 ) -> Run:
     """Continue a run from its last checkpoint, or make a finished one longer.
@@ -200,6 +215,9 @@ def resume(
         Learn from rows that were added to its logs, or to the frame.
     on_bad_rows : "stop" or "skip", optional
         Instead of what the run was told.
+    workers : int, optional
+    client : distributed.Client, optional
+        Who sums the parts of a log that are left, instead of who did.
     trust_code : bool
         Whether what the folder names may be imported, which runs code. Runs of this program are
         trusted as they were.
@@ -212,10 +230,16 @@ def resume(
     2000
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
-    given = Given(source, policy, None if features is None else _ours(features))
+    given = Given(source, policy, None if features is None else _ours(features), client)
     trust = trust_code or (isinstance(run, Run) and run.trusts_code)
     going_on = continued(
-        folder, given, steps=steps, append=append, on_bad_rows=on_bad_rows, trust_code=trust
+        *(folder, given),
+        steps=steps,
+        append=append,
+        on_bad_rows=on_bad_rows,
+        workers=workers,
+        scheduler=None if client is None else address_of(client),
+        trust_code=trust,
     )
     for _ in going_on.run():
         pass
@@ -228,13 +252,18 @@ def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, forc
     # Before anything is written or, with force, cleared.
     whole = open_statistics(config, given)
     opened = open_source(config, given) if whole is None else None
+    pool = open_pool(config, opened, given.client)
     temporary = None
     if out is None:
         temporary = TemporaryFolder()
         out = temporary.path
     folder = RunFolder.create(Path(out), config, force=force)
     with folder.kept_if_learned():
-        run = EvaluationRun(folder, opened) if whole is None else StatisticsRun(folder, whole)
+        run = (
+            EvaluationRun(folder, opened, pool=pool)
+            if whole is None
+            else StatisticsRun(folder, whole)
+        )
         for _ in run.run():
             pass
     return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)

@@ -5,6 +5,7 @@
     states.json             the states that the report shows, chosen once
     metrics.jsonl           rows of the learning curves, as they come
     checkpoints/<n>/        everything after n transitions, enough to continue from; the newest two
+    parts/                  sums of parts that are done, until all are (--workers, --scheduler)
     model.safetensors       the learner at the end, for lincat.load
     averages.safetensors    instead of it, in the folder that lincat export writes
     features.safetensors    its features, for lincat.load_features
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -85,6 +87,7 @@ class RunFolder:
         self.result_file = path / "result.json"
         self.report_file = path / "report.html"
         self.checkpoints = Checkpoints(path / "checkpoints")
+        self.parts = path / "parts"
 
     @classmethod
     def create(cls, path: Path, config: EvaluationConfig, *, force: bool = False) -> RunFolder:
@@ -138,6 +141,7 @@ class RunFolder:
             if name.endswith("_file"):
                 file.unlink(missing_ok=True)
         self.checkpoints.clear()
+        self.forget_parts()
         self.sweep()
 
     def sweep(self) -> None:
@@ -229,6 +233,16 @@ class RunFolder:
         """Let others write here, and leave no empty folder of checkpoints."""
         self.checkpoints.leave_if_empty()
         release(self.path)
+
+    def forget_parts(self) -> None:
+        """Drop sums of parts, by their names: other programs may keep something there."""
+        if self.parts.is_dir():
+            for file in self.parts.iterdir():
+                # As they are called while they are written, too.
+                if re.fullmatch(r"\.?[0-9a-f]{12}-\d{6}(\..*)?", file.name):
+                    file.unlink(missing_ok=True)
+            if not any(self.parts.iterdir()):
+                self.parts.rmdir()
 
     # --------------------------------------------------------------------------------- result
 

@@ -35,11 +35,14 @@ class Given:
         A frame, an environment or a function that makes one, transitions, a finite process.
     policy : function, Policy or trained model
     features : Features
+    client : distributed.Client
+        Of Dask.
     """
 
     source: Any = None
     policy: Callable[..., Any] | Policy | Predictor | None = None
     features: Features | None = None
+    client: Any = None
 
     @property
     def transformer(self) -> object:

@@ -152,7 +152,7 @@ class SpreadHoldOut:
                 inside = at % 2 == 1
                 if at < len(self.edges) and position == until:
                     at += 1
-                    piece = _broken_off(piece)
+                    piece = broken_off(piece)
                 if inside:
                     self._kept.append(piece.copy())  # a slice would keep the whole batch
                 elif len(piece):
@@ -186,7 +186,7 @@ class SpreadHoldOut:
         return joined(self._kept) if self._kept else None
 
 
-def _broken_off(steps: Steps) -> Steps:
+def broken_off(steps: Steps) -> Steps:
     """The same steps; after the last one the record breaks off, unless it ended there."""
     if len(steps) == 0:
         return steps

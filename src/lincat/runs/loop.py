@@ -31,6 +31,7 @@ from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
 from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
+from lincat.runs.in_parts import InParts, check_parts, first_nodes
 from lincat.runs.lock import claim, release
 from lincat.runs.model import Model
 from lincat.runs.overflow import begun_larger, let_grow, with_room
@@ -48,6 +49,7 @@ from lincat.runs.validation import (
     held_out_rows,
     spread_hold_out,
 )
+from lincat.scale.pool import Pool
 from lincat.tables.file_source import FileSource
 from lincat.tables.fingerprints import Fingerprint
 
@@ -91,6 +93,8 @@ class EvaluationRun:
     append : bool
         Whether rows were added to a source of which all was learned from; what comes through
         standard input is all new then.
+    pool : Pool, optional
+        Who sums a log by parts; it is closed at the end.
     trust_code : bool
         Whether a checkpoint may have code run, which features of the form module:name do.
     """
@@ -103,6 +107,7 @@ class EvaluationRun:
         config: EvaluationConfig | None = None,
         append: bool = False,
         trust_code: bool = False,
+        pool: Pool | None = None,
     ) -> None:
         self.folder = folder
         self._written = folder.config
@@ -119,7 +124,8 @@ class EvaluationRun:
         self._n_step = 1
         self._warmed = 0
         self._passes, self._in_pass = 0, 0
-        self._append = append
+        self._append, self._pool = append, pool
+        self._nodes: tuple[float, ...] | None = None  # of the first rewards, for parts
         self._failure: InvalidInputError | None = None  # that ended a stream
         self._begun_with = 0  # transitions of the checkpoint
         self._rows = 0  # of the table, when the learner last had room
@@ -154,6 +160,8 @@ class EvaluationRun:
             ) from error
         finally:
             release(self.folder.path)
+            if self._pool is not None:
+                self._pool.close()
 
     def _larger_table(self) -> bool:
         """Begin a log again, with more rows for ids than its first part showed, if that helps."""
@@ -194,6 +202,9 @@ class EvaluationRun:
                 self.notes.append(held.note(opened.rows))
         yield Progress("preparing", done, total)
         stop = None if opened.is_live else self._stop
+        if self._pool is not None and self.model.done == 0:
+            yield from self._by_parts(self._pool, total)
+            return
         while True:
             made = (self.model.transitions(steps) for steps in self._prepared(batches))
             # A table must not grow ahead of its learner: when it does would be a matter of chance.
@@ -214,6 +225,31 @@ class EvaluationRun:
         yield Progress("checking", done, total)
         self._conclude(None if self._stop.is_set() else self._held.kept)
         yield Progress("done", done, total)
+
+    def _by_parts(self, pool: Pool, total: int | None) -> Iterator[Progress]:
+        """Have a log summed by parts, and conclude from their sums."""
+        source = check_parts(self.config, self._opened)
+        work = InParts(
+            *(self.folder.parts, self.config, source, self.model, self._held),
+            *(self._n_step, self._nodes),
+        )
+        before, begun, rows = self.seconds, time.perf_counter(), 0
+        for rows in work.learn(pool, self._keep, stopped=self._stop.is_set):
+            self.seconds = before + time.perf_counter() - begun
+            yield Progress("learning", rows, total)
+        self.model = work.finished()
+        self.notes += work.notes
+        self.recorder = Recorder(self.folder, self.model, self.shown)
+        complete = not self._stop.is_set()
+        if complete:
+            self._keep()
+        yield Progress("checking", rows, total)
+        held = work.held_out() if complete else None
+        source.count_elsewhere(work.skipped, work.missing)
+        self._conclude(held)
+        if complete:
+            self.folder.forget_parts()
+        yield Progress("done", rows, total)
 
     def _batches(self, skip: int) -> Iterator[Steps]:
         """The steps that may be learned from, after the first so many."""
@@ -356,6 +392,7 @@ class EvaluationRun:
             self._held = SpreadHoldOut.at([*so_far.edges, *self._new_edges(so_far.rows or 0)])
         elif not decided:
             self._held = HoldOut(so_far.held)
+        self._nodes = so_far.nodes
         self._begun_with = self.model.done
         self._rows = self.model.features.n_features_
         self._grows = let_grow(self.model, self.config, opened)
@@ -399,6 +436,8 @@ class EvaluationRun:
         self.shown = self._choose_shown(sample)
         self.folder.shown = self.shown
         self.recorder = Recorder(self.folder, self.model, self.shown, live=self._opened.is_live)
+        if self._pool is not None:
+            self._nodes = first_nodes(self.model, self._prepared([sample]))
         rehearse(self.model, sample[:FIRST_PIECE], self.config.batch_size)
         if self._grows:  # not before there is something to go on from
             whole = joined(first)
@@ -441,6 +480,7 @@ class EvaluationRun:
             places=source.places if isinstance(source, FileSource) else [],
             rows=self._opened.rows,
             edges=self._held.edges if isinstance(self._held, SpreadHoldOut) else None,
+            nodes=self._nodes,
         )
         files = {
             **self.model.files(),

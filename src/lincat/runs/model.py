@@ -61,6 +61,9 @@ class Model:
     # One thread makes features, the other asks for predictions, and a table may grow meanwhile.
     _alone: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Model, (self.features, self.learner, self.potential, self.scale)  # a lock stays here
+
     def __repr__(self) -> str:
         """What it is, what it learned from, and what it says of returns."""
         learner = self.learner

@@ -26,7 +26,7 @@ from lincat.runs.sources import Opened
 from lincat.runs.warm_start import intervals_for
 
 _ROOM: Final = 16  # rows of a larger table for each id that is known
-_MOST_IDS: Final = 1_000_000
+MOST_IDS: Final = 1_000_000
 
 
 def begun_larger(
@@ -35,7 +35,7 @@ def begun_larger(
     """Return the configuration of a log with a table that has room; None if that does not help."""
     if not opened.is_recorded or opened.is_live or config.features != "auto":
         return None
-    rows = min(max(opened.rows or 0, _ROOM * features.n_known_), _MOST_IDS)
+    rows = min(max(opened.rows or 0, _ROOM * features.n_known_), MOST_IDS)
     return msgspec.structs.replace(config, features="tabular", feature_options={"capacity": rows})
 
 
@@ -45,7 +45,7 @@ def let_grow(model: Model, config: EvaluationConfig, opened: Opened) -> bool:
     steps = isinstance(learner, CategoricalLSTD) or learner.settles_at_solution
     if not (opened.is_live and isinstance(features, Tabular) and steps and config.window is None):
         return False
-    return features.grow_to(_MOST_IDS)
+    return features.grow_to(MOST_IDS)
 
 
 def with_room(model: Model, config: EvaluationConfig) -> Model:

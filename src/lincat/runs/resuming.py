@@ -15,6 +15,7 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
 from lincat.runs.lock import claim, release
 from lincat.runs.loop import EvaluationRun
+from lincat.runs.pools import open_pool
 from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened, open_source
 from lincat.tables.finding import find_files
@@ -29,6 +30,8 @@ def continued(
     append: bool = False,
     more: Sequence[str] = (),
     on_bad_rows: Literal["stop", "skip"] | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
     trust_code: bool = False,
 ) -> EvaluationRun:
     """Return a run that goes on where its last checkpoint is, if it is not at its end.
@@ -46,6 +49,9 @@ def continued(
         Logs to add, with ``append``.
     on_bad_rows : "stop" or "skip", optional
         Instead of what the run was told.
+    workers : int, optional
+    scheduler : str, optional
+        Who sums the parts of a log that are left, instead of who did.
     trust_code : bool
         Whether what the folder names may be imported, which runs code.
     """
@@ -54,7 +60,8 @@ def continued(
     claim(folder.path)
     try:
         folder.sweep()
-        return _continued(folder, given, steps, append, more, on_bad_rows, trust_code)
+        words = (workers, scheduler)
+        return _continued(folder, given, steps, append, more, on_bad_rows, words, trust_code)
     except BaseException:
         release(folder.path)
         raise
@@ -67,6 +74,7 @@ def _continued(
     append: bool,
     more: Sequence[str],
     on_bad_rows: Literal["stop", "skip"] | None,
+    words: tuple[int | None, str | None],
     trust_code: bool,
 ) -> EvaluationRun:
     done = folder.answer if folder.finished else None
@@ -81,14 +89,27 @@ def _continued(
         check_trusted(config, str(folder.config_file))
     if on_bad_rows is not None:
         config = msgspec.structs.replace(config, on_bad_rows=on_bad_rows)
+    workers, scheduler = words
+    by_parts = config.workers is not None or config.scheduler is not None
+    if workers is not None or scheduler is not None:
+        if not by_parts:
+            got = "one that is read as one stream"
+            raise fail("RUN", "a run that was begun with --workers or --scheduler", got)
+        config = msgspec.structs.replace(config, workers=workers, scheduler=scheduler)
     if steps is not None or append:
         config = msgspec.structs.replace(config, steps=steps)
     if append and (given is None or given.source is None):
         config = _with_new_files(folder, config, list(more))
     opened = open_source(resolved(config), given)
+    checkpoint = folder.checkpoints.newest()
+    pool = None
+    if checkpoint is None or int(checkpoint.name) == 0:  # else what is new is read as one stream
+        pool = open_pool(config, opened, None if given is None else given.client)
     if append:
         _check_new_rows(folder, opened)
-    return EvaluationRun(folder, opened, config=config, append=append, trust_code=trust_code)
+    return EvaluationRun(
+        folder, opened, config=config, append=append, trust_code=trust_code, pool=pool
+    )
 
 
 def _with_new_files(

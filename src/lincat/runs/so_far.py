@@ -36,6 +36,8 @@ class SoFar(msgspec.Struct):
     places: list[str] = []
     rows: int | None = None
     edges: list[int] | None = None
+    # Nodes of the first rewards, for parts that are summed apart from each other.
+    nodes: tuple[float, ...] | None = None
 
     @classmethod
     def read(cls, checkpoint: Path) -> SoFar:

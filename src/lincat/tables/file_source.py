@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from lincat.tables.rows import MissingPolicy, Rows, checked_rows
 # Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
 # may have large observations.
 _FIRST_ROWS, _FIRST_TYPED_ROWS = 8192, 64
+_AHEAD = 2  # rows after its own that tell what a step is
 _LARGEST_BATCH = 1 << 23  # bytes of observations: less rows at a time where these are large
 
 
@@ -179,6 +180,11 @@ class FileSource:
         """How many cells of each column were missing in rows that the last pass has kept so far."""
         return dict(self._n_missing)
 
+    def count_elsewhere(self, skipped: int, missing: Mapping[str, int]) -> None:
+        """Count what other processes left out of their stretches, and what they missed there."""
+        self._skipped += skipped
+        self._n_missing.update(missing)
+
     @property
     def starts(self) -> None:
         """Not known beside the steps."""
@@ -206,17 +212,57 @@ class FileSource:
             got = f"none ({self._skipped} bad rows)" if self._skipped else "none"
             raise fail(self.description, "rows that make at least one step", got)
 
-    def _steps(self, skip_rows: int) -> Iterator[Steps]:
+    @property
+    def row_groups(self) -> list[int] | None:
+        """The rows of each group that can be read alone, in order; None where there are none."""
+        groups = [place.groups() for place in self._places]
+        return None if None in groups else [n for group in groups for n in group or ()]
+
+    def between(self, first: int, stop: int) -> Iterator[Steps]:
+        """Yield the steps that begin in rows first .. stop − 1 of all tables, counted from 0.
+
+        Cut anywhere, the steps of all stretches are those of :meth:`batches`: where a record breaks
+        off shows in the two rows after a step's own, which are read, and counted where they belong.
+        """
+        self._skipped = 0
+        self._n_missing.clear()
+        behind = sum(map(len, self._steps(stop, stop + _AHEAD)))
+        skipped, missing = self._skipped, self._n_missing.copy()
+        self._skipped = 0
+        self._n_missing.clear()
+        late: deque[Steps] = deque()
+        waiting = 0
+        for steps in self._steps(first, stop + _AHEAD):
+            late.append(steps)
+            waiting += len(steps)
+            while late and waiting - len(late[0]) >= behind:
+                done = late.popleft()
+                waiting -= len(done)
+                yield done
+        left = waiting - behind
+        for steps in late:
+            if left > 0:
+                yield steps[:left]
+            left -= len(steps)
+        self._skipped -= skipped
+        self._n_missing -= missing
+
+    def _steps(self, first: int, stop: int | None = None) -> Iterator[Steps]:
         """Yield steps in the order of the rows; before an error all that come before it."""
         form: Any = TransitionRows()
         if self._layout.columns.next_observation is None:
             every = self._layout.every
             form = EpisodeRows(self._episode_end, stop=self._stop, every=every)
+        if stop is not None and stop >= (self.n_rows or 0):
+            stop = None
         gap = False
         for place in self._places:
             last = read = None
             new_file = True
-            chunks = self._chunks(place, skip_rows)
+            if stop is not None and stop <= 0:
+                gap = True  # the record goes on, but is not looked at
+                break
+            chunks = self._chunks(place, first, stop)
             while True:
                 try:
                     chunk = next(chunks, None)
@@ -238,8 +284,11 @@ class FileSource:
                     yield from form.finish(gap=True)
                     raise error
             gap |= read != last
-            if skip_rows:
-                skip_rows = max(0, skip_rows - (self._rows_in(place) or 0))
+            if first or stop is not None:
+                rows_here = self._rows_in(place) or 0
+                first = max(0, first - rows_here)
+                stop = None if stop is None else stop - rows_here
+                gap |= stop is not None and stop < 0  # likewise
         yield from form.finish(gap=gap)
 
     def _checked(self, chunk: Chunk, name: str) -> tuple[Rows | None, InvalidInputError | None]:
@@ -258,7 +307,7 @@ class FileSource:
         self._n_missing.update(left_out.missing)
         return rows, left_out.error
 
-    def _chunks(self, place: Place, skip: int) -> Iterator[Chunk]:
+    def _chunks(self, place: Place, skip: int, stop: int | None) -> Iterator[Chunk]:
         if place.once:
             if self._input is None:
                 raise fail("standard input", "a single pass", "another one", "save it to a file")
@@ -271,12 +320,15 @@ class FileSource:
         try:
             self._found_in(table, place.name)
             first = True
-            for chunk in table.chunks(self._layout.columns.needed, self._rows, skip):
+            rows = self._rows if skip or stop is None else min(self._rows, stop)
+            for chunk in table.chunks(self._layout.columns.needed, rows, skip):
                 if first and table.typed and chunk.n_rows:
                     check_types(self._layout, chunk, place.name)
                     first = False
                 if chunk.stop > skip + 1:
-                    yield _tail(chunk, skip + 1 - chunk.first)
+                    yield _cut(chunk, skip + 1 - chunk.first, stop)
+                if stop is not None and chunk.stop > stop:
+                    break
         finally:
             table.close()
 
@@ -352,12 +404,14 @@ def _gaps(numbers: IntArray, last: int, gap: bool) -> BoolArray | None:
     return gaps
 
 
-def _tail(chunk: Chunk, start: int) -> Chunk:
-    """Leave out rows at the beginning; only typed tables are entered in the middle."""
-    if start <= 0:
+def _cut(chunk: Chunk, start: int, stop: int | None) -> Chunk:
+    """Leave out rows at the beginning, and from row ``stop`` on; only typed tables are cut."""
+    n = chunk.n_rows if stop is None else min(chunk.n_rows, stop + 1 - chunk.first)
+    if start <= 0 and n == chunk.n_rows:
         return chunk
-    columns = {name: values.slice(start) for name, values in chunk.columns.items()}
-    return Chunk(columns, chunk.n_rows - start, chunk.first + start, chunk.stop)
+    start = max(start, 0)
+    columns = {name: values.slice(start, n - start) for name, values in chunk.columns.items()}
+    return Chunk(columns, n - start, chunk.first + start, chunk.first + n)
 
 
 def _find_places(source: Any, format: str | None) -> Sequence[Place]:

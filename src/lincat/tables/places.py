@@ -15,7 +15,15 @@ import pyarrow as pa
 from lincat._arguments import fail, reason
 from lincat.tables.counting import count_rows
 from lincat.tables.fingerprints import Fingerprint, first_of, of_file, of_rows
-from lincat.tables.readers import STDIN, Chunk, Table, arrow_chunk, name_of, open_table
+from lincat.tables.readers import (
+    STDIN,
+    Chunk,
+    Table,
+    arrow_chunk,
+    name_of,
+    open_table,
+    row_groups,
+)
 from lincat.tables.times import WithTimes
 
 
@@ -43,6 +51,9 @@ class Place(Protocol):
 
     def count(self) -> int | None:
         """Return the number of rows, or about that; None for what comes only once."""
+
+    def groups(self) -> list[int] | None:
+        """Return the rows of each group that can be read alone; None where there are none."""
 
     def fingerprint(
         self, columns: Sequence[str], upto: Fingerprint | None = None
@@ -83,6 +94,10 @@ class FilePlace:
     def count(self) -> int | None:
         """Return the number of rows; of text the number of lines."""
         return count_rows(self.path, self.format)
+
+    def groups(self) -> list[int] | None:
+        """Return the rows of each row group of a Parquet file; None for other formats."""
+        return row_groups(self.path) if self.format == "parquet" else None
 
     def fingerprint(
         self, columns: Sequence[str], upto: Fingerprint | None = None
@@ -139,6 +154,10 @@ class FramePlace:
     def count(self) -> int:
         """Return the number of rows."""
         return int(self.table.num_rows)
+
+    def groups(self) -> None:
+        """Return nothing: other processes have no such memory."""
+        return None
 
     def fingerprint(self, columns: Sequence[str], upto: Fingerprint | None = None) -> Fingerprint:
         """Return that of the columns in use."""

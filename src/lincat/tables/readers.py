@@ -110,6 +110,16 @@ def open_table(path: str, kind: str, *, stop: bool) -> Table:
     return (CsvTable if kind == "csv" else JsonTable)(path, stop=stop)
 
 
+def row_groups(path: str) -> list[int]:
+    """Return the rows of each row group of a Parquet file."""
+    table = _ParquetTable(path)
+    try:
+        metadata = table.metadata
+        return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    finally:
+        table.close()
+
+
 def name_of(path: str) -> str:
     """Return how a path is called in messages."""
     return "standard input" if path == STDIN else path
@@ -196,11 +206,12 @@ class _ParquetTable:
                 raise fail(path, "a Parquet file", "an empty file")
             self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
             self.names = list(self._file.schema_arrow.names)
-            self.n_rows = self._file.metadata.num_rows
+            self.metadata = self._file.metadata
+            self.n_rows = self.metadata.num_rows
 
     def misses(self, names: Sequence[str]) -> bool:
         """Whether the file says that cells of these columns are missing."""
-        metadata = self._file.metadata
+        metadata = self.metadata
         places = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path in names]
         for group in range(metadata.num_row_groups):
             for i in places:
@@ -210,7 +221,7 @@ class _ParquetTable:
         return False
 
     def chunks(self, needed: Sequence[str], rows: int, skip: int = 0) -> Iterator[Chunk]:
-        metadata = self._file.metadata
+        metadata = self.metadata
         at, group = 0, 0
         while group < metadata.num_row_groups and skip >= at + metadata.row_group(group).num_rows:
             at += metadata.row_group(group).num_rows
