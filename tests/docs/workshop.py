@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import scipy.signal
 
+import lincat
 from tests.cli.command import lincat_here
 from tests.docs.pages import ROOT, blocks
 
@@ -61,6 +62,9 @@ class Workshop:
                 self._bring(path.name, finished=bool(longer))
         if words[0] == "resume" and "--append" in words:
             self._grow()
+        if words[0] in ("merge", "evaluate"):
+            before = zip(words[1:], words, strict=False)
+            _sum_up(word for word, last in before if word.endswith(".stats") and last != "--out")
         return lincat_here(*words, *([] if exactly else _fewer(words)), stdin=stdin)
 
     def shell(self, text):
@@ -96,6 +100,21 @@ class Workshop:
         with open(self.folder / "log.csv", "a") as log:
             log.writelines(new)
         (logs / f"more-{night}.csv").write_text("".join([head, *new]))
+
+
+def _sum_up(names):
+    """Make statistics that a command asks for, of a site each."""
+    for seed, name in enumerate(names):
+        if not pathlib.Path(name).exists():
+            lincat.stats("frozen_lake", steps=2000, seed=seed, site=name, out=name)
+
+
+def _site(seed):
+    """A table of one site, by the hour."""
+    n, rng = 4000, np.random.default_rng(seed)
+    load = scipy.signal.lfilter([0.4], [1.0, -0.9], rng.normal(size=n))
+    when = np.datetime64("2024-01-01", "us") + np.arange(n) * np.timedelta64(1, "h")
+    return pa.table({"when": when, "load": load, "reward": load + rng.normal(size=n)})
 
 
 def _fewer(words):
@@ -135,6 +154,8 @@ def _furnish(folder):
     (folder / "mine.py").write_text(
         "def lean(observation):\n    return int(observation[2] + observation[3] > 0)\n"
     )
+    for seed, site in enumerate(("north", "south")):
+        pq.write_table(_site(seed), folder / f"{site}.parquet")
     log, april = _log(0), _log(1)
     pa.csv.write_csv(log, folder / "log.csv")
     pa.csv.write_csv(log, folder / "logs" / "march.csv")
