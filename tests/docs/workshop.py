@@ -62,6 +62,9 @@ class Workshop:
                 self._bring(path.name, finished=bool(longer))
         if words[0] == "resume" and "--append" in words:
             self._grow()
+        if any("**" in word for word in words):  # beside CSV files, with which it cannot be read
+            (self.folder / "logs" / "2024").mkdir(exist_ok=True)
+            shutil.copy(self.folder / "log.parquet", self.folder / "logs" / "2024" / "log.parquet")
         if words[0] in ("merge", "evaluate"):
             before = zip(words[1:], words, strict=False)
             _sum_up(word for word, last in before if word.endswith(".stats") and last != "--out")
