@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fuzz lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
+.PHONY: fuzz soak bits demo test lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -54,6 +54,12 @@ tuning: $(READY) ## the automatic step size beside the best constant one, and it
 
 evidence: $(READY) ## what the theorems say beside what is measured, and docs/theory.md from it; some minutes
 	$(BIN)/python -m lincat.evidence --write docs/theory.md --images docs/images $(ARGS)
+
+soak: $(READY) ## 1,000 killed runs, errors at every write, 10^8 transitions; ARGS='--kills 100' for less
+	$(BIN)/python -m tests.attack.soak $(ARGS)
+
+bits: $(READY) ## 1,000 flipped bits in run folders; ARGS='--flips 100' for less
+	$(BIN)/python -m tests.attack.bits $(ARGS)
 
 docs: $(READY) ## the documentation, as HTML in docs/_build
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -88,6 +88,9 @@ def main() -> None:
         elif isinstance(error, MemoryError):
             code = 2
             error = MemoryError(f"not enough memory: {error or 'for these sizes'}")
+        elif isinstance(error, OSError) and error.strerror:
+            code = 2
+            error = OSError(f"{error.filename or 'a file'}: {error.strerror}")
         else:
             raise
         say(f"Error: {error}", err=True)

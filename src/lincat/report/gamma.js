@@ -39,7 +39,7 @@ function renderGamma() {
   const slider = byId("gamma"), {moments, state_names: names} = answers[0];
   if (!slider || !moments) return;
   // By the length of the horizon: 1, 10, 100, 1,000 steps.
-  const gamma = Number((1 - 10 ** -Number(slider.value)).toFixed(4)), found = momentsAt(moments, gamma);
+  const gamma = Number((1 - Number((10 ** -Number(slider.value)).toPrecision(2))).toFixed(5)), found = momentsAt(moments, gamma);
   byId("gamma-shown").textContent = String(gamma);
   slider.setAttribute("aria-valuetext", `gamma ${gamma}`);
   slider.style.setProperty("--filled", `${(100 * (slider.value - slider.min)) / (slider.max - slider.min)}%`);

@@ -69,13 +69,20 @@ class Checkpoints:
         """Keep everything that is needed to continue after this many transitions."""
         place = self.path / f"{transitions:012d}"
         draft = self.path / f".{place.name}.{os.getpid()}"
+        self.path.mkdir(exist_ok=True)  # not the run folder: one that was removed stays so
         shutil.rmtree(draft, ignore_errors=True)
-        draft.mkdir(parents=True)
-        for name, content in files.items():
-            write_atomically(draft / name, content)
-        write_atomically(draft / _SUMS, _sums(files))
-        shutil.rmtree(place, ignore_errors=True)
-        os.replace(draft, place)
+        try:
+            draft.mkdir()
+            for name, content in files.items():
+                write_atomically(draft / name, content)
+            write_atomically(draft / _SUMS, _sums(files))
+            if place.exists():  # moved first: one that is half removed would be a damaged one
+                os.replace(place, self.path / f".{place.name}.0")
+            os.replace(draft, place)
+            shutil.rmtree(self.path / f".{place.name}.0", ignore_errors=True)
+        except OSError:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
         self.forget(self._all()[:-_KEPT])
 
     def newest(self) -> Path | None:
@@ -97,7 +104,10 @@ class Checkpoints:
     def forget(self, places: list[Path] | tuple[Path, ...] | None = None) -> None:
         """Remove these, by default all."""
         for place in self._all() if places is None else places:
-            shutil.rmtree(place, ignore_errors=True)
+            hidden = self.path / f".{place.name}.0"
+            shutil.rmtree(hidden, ignore_errors=True)
+            os.replace(place, hidden)
+            shutil.rmtree(hidden, ignore_errors=True)
 
     def sweep(self) -> None:
         """Remove drafts of processes that were killed; who calls this has the lock."""

@@ -26,7 +26,7 @@ import platform
 import re
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -103,6 +103,7 @@ class RunFolder:
             # Last, because a folder with a configuration is a run.
             folder.config = config
         except OSError as error:
+            folder.discard()
             got = f"{path} ({error.strerror})"
             raise fail("--out", "a folder that can be written", got) from None
         return folder
@@ -131,10 +132,11 @@ class RunFolder:
 
     def discard(self) -> None:
         """Remove a folder in which nothing was learned."""
-        self._clear()
-        release(self.path)
-        if not any(self.path.iterdir()):
-            self.path.rmdir()
+        with suppress(OSError):  # it may be gone, or not ours to change
+            self._clear()
+            release(self.path)
+            if not any(self.path.iterdir()):
+                self.path.rmdir()
 
     def _clear(self) -> None:
         """Remove what runs write, and nothing else."""

@@ -149,6 +149,12 @@ class EvaluationRun:
                 except TableFullError:
                     if not self._larger_table():
                         raise
+        except OSError as error:  # no space, no folder, no permission: what is on disk stays
+            kept, place = self.folder.checkpoints.newest(), str(self.folder.path)
+            got, remedy = error.strerror or reason(error), ""
+            if kept is not None:
+                remedy = f"lincat resume {place} continues after {int(kept.name):,} transitions"
+            raise fail(place, "a run folder that can be written", got, remedy) from error
         except InvalidInputError as error:
             if not hasattr(self, "recorder") or self.model.done <= self._begun_with:
                 raise
