@@ -59,7 +59,9 @@ class Workshop:
         longer = words[0] != "resume" or {"--steps", "--append"} & set(words)
         for path in map(pathlib.PurePath, words):
             if words[0] != "evaluate" and path.parent.name == "runs":
-                self._bring(path.name, finished=bool(longer))
+                # A run that continues is bound to the files that it began with, here.
+                kept = self.folder / "begun" if words[0] == "resume" else self._kept
+                self._bring(path.name, kept, finished=bool(longer))
         if words[0] == "resume" and "--append" in words:
             self._grow()
         if any("**" in word for word in words):  # beside CSV files, with which it cannot be read
@@ -82,8 +84,8 @@ class Workshop:
         )
         return done.stdout
 
-    def _bring(self, name, *, finished=True):
-        place, kept = self.folder / "runs" / name, self._kept / name
+    def _bring(self, name, folder, *, finished=True):
+        place, kept = self.folder / "runs" / name, folder / name
         if name not in _RUNS or (place.exists() and finished):
             return
         if not kept.exists():
