@@ -3,6 +3,7 @@
 import datetime
 import importlib
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -14,6 +15,7 @@ import pyarrow.parquet
 import pytest
 
 import lincat
+from tests.scale.logs import write_log
 
 EXAMPLES = pathlib.Path(__file__).parent.parent / "examples"
 
@@ -187,3 +189,21 @@ def _imported(name):
         return importlib.import_module(name)
     finally:
         sys.path.remove(str(EXAMPLES))
+
+
+def test_a_cluster_from_the_shell(tmp_path):
+    write_log(tmp_path)
+    bins = pathlib.Path(sys.executable).parent
+    path = {"PATH": f"{bins}{os.pathsep}{os.environ['PATH']}"}
+    port = str(20_000 + os.getpid() % 20_000)
+    done = subprocess.run(
+        ["sh", EXAMPLES / "cluster.sh", tmp_path, port],
+        cwd=tmp_path,
+        env={**os.environ, **path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Report: " in done.stdout
+    assert (tmp_path / "cluster-run" / "report.html").exists()

@@ -18,6 +18,8 @@ NOT_RUN = {
     r"^lincat (reproduce|bench)\b": "takes minutes: tests/cli runs them at a small size",
     r" minari:": "downloads a data set: tests/environments has one of its own",
     r" --trust-pickle": "Stable-Baselines3 needs torch: tests/environments has a stand-in",
+    r"^dask |--scheduler": "needs a cluster: tests/scale has one",
+    r"--workers \d|resume runs/logs$": "a folder of Parquet files: tests/runs/test_in_parts.py",
     r"zsh_source|fish_source": "other shells: the script for bash is run",
 }
 _LINE = re.compile(

@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import scipy.signal
 
+import lincat
 from tests.cli.command import lincat_here
 from tests.docs.pages import ROOT, blocks
 
@@ -58,9 +59,17 @@ class Workshop:
         longer = words[0] != "resume" or {"--steps", "--append"} & set(words)
         for path in map(pathlib.PurePath, words):
             if words[0] != "evaluate" and path.parent.name == "runs":
-                self._bring(path.name, finished=bool(longer))
+                # A run that continues is bound to the files that it began with, here.
+                kept = self.folder / "begun" if words[0] == "resume" else self._kept
+                self._bring(path.name, kept, finished=bool(longer))
         if words[0] == "resume" and "--append" in words:
             self._grow()
+        if any("**" in word for word in words):  # beside CSV files, with which it cannot be read
+            (self.folder / "logs" / "2024").mkdir(exist_ok=True)
+            shutil.copy(self.folder / "log.parquet", self.folder / "logs" / "2024" / "log.parquet")
+        if words[0] in ("merge", "evaluate"):
+            before = zip(words[1:], words, strict=False)
+            _sum_up(word for word, last in before if word.endswith(".stats") and last != "--out")
         return lincat_here(*words, *([] if exactly else _fewer(words)), stdin=stdin)
 
     def shell(self, text):
@@ -75,8 +84,8 @@ class Workshop:
         )
         return done.stdout
 
-    def _bring(self, name, *, finished=True):
-        place, kept = self.folder / "runs" / name, self._kept / name
+    def _bring(self, name, folder, *, finished=True):
+        place, kept = self.folder / "runs" / name, folder / name
         if name not in _RUNS or (place.exists() and finished):
             return
         if not kept.exists():
@@ -96,6 +105,21 @@ class Workshop:
         with open(self.folder / "log.csv", "a") as log:
             log.writelines(new)
         (logs / f"more-{night}.csv").write_text("".join([head, *new]))
+
+
+def _sum_up(names):
+    """Make statistics that a command asks for, of a site each."""
+    for seed, name in enumerate(names):
+        if not pathlib.Path(name).exists():
+            lincat.stats("frozen_lake", steps=2000, seed=seed, site=name, out=name)
+
+
+def _site(seed):
+    """A table of one site, by the hour."""
+    n, rng = 4000, np.random.default_rng(seed)
+    load = scipy.signal.lfilter([0.4], [1.0, -0.9], rng.normal(size=n))
+    when = np.datetime64("2024-01-01", "us") + np.arange(n) * np.timedelta64(1, "h")
+    return pa.table({"when": when, "load": load, "reward": load + rng.normal(size=n)})
 
 
 def _fewer(words):
@@ -135,6 +159,8 @@ def _furnish(folder):
     (folder / "mine.py").write_text(
         "def lean(observation):\n    return int(observation[2] + observation[3] > 0)\n"
     )
+    for seed, site in enumerate(("north", "south")):
+        pq.write_table(_site(seed), folder / f"{site}.parquet")
     log, april = _log(0), _log(1)
     pa.csv.write_csv(log, folder / "log.csv")
     pa.csv.write_csv(log, folder / "logs" / "march.csv")

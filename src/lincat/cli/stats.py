@@ -138,7 +138,6 @@ def merge(files: tuple[Path, ...], out: Path | None, as_json: bool, quiet: bool)
     \b
     Examples:
       lincat merge north.stats south.stats --out all.stats
-      lincat merge *.stats --out all.stats
     """
     from lincat.runs.source_statistics import SourceStatistics, merged
 

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse
 
 from lincat._arguments import check_array, fail
-from lincat._tensors import pack, read_packed, unpack, write_packed
+from lincat._tensors import built, pack, read_packed, unpack, write_packed
 from lincat._typing import FeatureMatrix, IntArray
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.blocks import Block, Blocks
@@ -42,6 +42,11 @@ def save_bytes(statistics: Statistics) -> bytes:
     """Return the content of a file, which depends on nothing but the statistics."""
     params, state, arrays = packed(statistics)
     return pack(_KEY, _CLASS, params, state, arrays, _not_plain)
+
+
+def load_bytes(content: bytes, name: str = "statistics") -> Statistics:
+    """Return the statistics that :func:`save_bytes` wrote; errors call them by a name."""
+    return built(content, name, "file of statistics", _build)
 
 
 def packed(statistics: Statistics) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
