@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
+import scipy.sparse
 
+import lincat
 from lincat import InvalidInputError
 from lincat import _arguments as check
 
@@ -57,3 +59,28 @@ def test_messages_are_one_line_and_not_too_long():
     for use, value in ((check.check_number, 10**400), (check.check_array, [10**400])):
         with pytest.raises(InvalidInputError):
             use(value, "x")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.ones(2) * 1j, "expected real numbers, got complex ones"),
+        (np.ma.masked_array([1.0, 2.0], mask=[True, False]), "got a masked array; leave"),
+    ],
+)
+def test_numbers_that_would_lose_a_part_are_refused(values, message):
+    grid = lincat.Grid(0.0, 1.0, intervals=2)
+    column = values[:, None]
+    sparse = scipy.sparse.csr_array(np.asarray(column))
+    calls = [
+        lambda: lincat.Transitions(column, [1.0, 1.0], np.ones((2, 1))),
+        lambda: lincat.Transitions(np.ones((2, 1)), values, np.ones((2, 1))),
+        lambda: lincat.project(column, np.ones((2, 1)), grid),
+        lambda: lincat.ReturnDistribution(column.repeat(2, axis=1), grid),
+        lambda: lincat.MarkovRewardProcess([0, 1], values, [0, 1], [1.0, 1.0]),
+    ]
+    if values.dtype.kind == "c":
+        calls.append(lambda: lincat.Transitions(sparse, [1.0, 1.0], sparse))
+    for call in calls:
+        with pytest.raises(lincat.InvalidInputError, match=message):
+            call()

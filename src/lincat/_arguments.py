@@ -131,6 +131,7 @@ def check_array(
 
     ``shape`` holds a length for each axis, or None where any length will do.
     """
+    check_plain(value, argument)
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -149,6 +150,15 @@ def check_array(
         place = f"{array[where]} at index {where[0] if len(where) == 1 else where}"
         raise fail(argument, "finite numbers", place if where else array[where])
     return array
+
+
+def check_plain(value: Any, argument: str) -> None:
+    """Refuse numbers of which NumPy would drop a part: complex ones, and those under a mask."""
+    if getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        raise fail(argument, "real numbers", "complex ones", "take their .real or abs()")
+    if np.ma.is_masked(value):
+        remedy = "leave these rows out, or fill them: .filled(number)"
+        raise fail(argument, "numbers that are all there", "a masked array", remedy)
 
 
 def check_indices(value: ArrayLike, argument: str, *, length: int | None = None) -> IntArray:
@@ -209,6 +219,7 @@ def check_sparse(value: Any, argument: str) -> FeatureMatrix:
     """
     if value.ndim != 2:
         raise fail(argument, "a matrix of shape (n, d)", f"shape {value.shape}")
+    check_plain(value, argument)
     try:
         if value.format in ("csc", "bsr"):
             value.check_format(full_check=True)

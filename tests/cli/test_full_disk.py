@@ -1,4 +1,4 @@
-"""A disk that is full, a folder that is gone or read-only: one line, and nothing is lost."""
+"""A full disk, a folder that is gone or cannot be written: one line, and nothing is lost."""
 
 import errno
 import resource

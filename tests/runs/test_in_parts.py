@@ -68,7 +68,7 @@ def test_processes_and_their_deaths_change_no_bit(tmp_path):
 class _Lost:
     """A pool that is lost after some pieces, and counts those that it is asked for."""
 
-    description = "nobody"
+    description, notes = "nobody", ()
 
     def __init__(self, after):
         self.after, self.asked = after, 0

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import lincat
 from lincat._arguments import InvalidInputError
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
@@ -91,7 +92,17 @@ class _Spoiling(Cluster):
         return super().results(job, numbers)
 
 
+def test_python_takes_a_client(client, serial, tmp_path):
+    log, expected = serial
+    options = {"features": "fourier", "feature_options": {"order": 2}, "gamma": 0.9}
+    run = lincat.evaluate(str(log), client=client, intervals=40, **options)
+    assert run.answer.cdf == expected.answer.cdf
+    assert any("MALLOC_TRIM_THRESHOLD_" in note for note in run.answer.notes)
+
+
 def test_a_scheduler_that_is_not_there(monkeypatch):
+    with pytest.raises(InvalidInputError, match="such as tcp://HOST:8786, got nowhere"):
+        Cluster.at("nowhere")
     monkeypatch.setattr("lincat.scale.cluster._SECONDS", 0.5)
     with pytest.raises(InvalidInputError, match=r"scheduler at tcp://127\.0\.0\.1:9, got none"):
         Cluster.at("tcp://127.0.0.1:9")

@@ -285,9 +285,11 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
                 self.n_updates_ += done // batch_size
                 self.n_seen_ += done
                 largest = float(steps.largest[done])
-                safe = stable_step(largest, self._curvature()) / 4.0
                 alpha = float(steps.step[done]) * min(batch_size, len(chunk) - done)
-                raise DivergenceError(self.n_seen_, alpha, largest, safe)
+                # Not the step that failed, whatever the constants say of it.
+                safe = min(stable_step(largest, self._curvature()), alpha) / 4.0
+                auto = schedule_from(self.step_size) is None
+                raise DivergenceError(self.n_seen_, alpha, largest, safe, auto=auto)
             self.n_updates_ += updates
             self.n_seen_ += len(chunk)
             self._seen_ = steps.seen

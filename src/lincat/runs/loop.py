@@ -244,7 +244,7 @@ class EvaluationRun:
             self.seconds = before + time.perf_counter() - begun
             yield Progress("learning", rows, total)
         self.model = work.finished()
-        self.notes += work.notes
+        self.notes += [*work.notes, *pool.notes]
         self.recorder = Recorder(self.folder, self.model, self.shown)
         complete = not self._stop.is_set()
         if complete:

@@ -53,6 +53,9 @@ class Cluster:
         except ImportError as error:
             got, remedy = f"none ({error})", "pip install 'lincat[dask]', or --workers N without it"
             raise fail("--scheduler", "Dask", got, remedy) from None
+        if not address.rpartition(":")[2].isdigit():
+            expected = "the address of a Dask scheduler, such as tcp://HOST:8786"
+            raise fail("--scheduler", expected, address)
         try:
             client = Client(address, timeout=_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError, RuntimeError) as error:

@@ -25,6 +25,10 @@ class Pool(Protocol):
     def description(self) -> str:
         """Who that is, for notes: "2 processes"."""
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the user should know of it, as sentences."""
+
     def results(self, job: Job, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield each piece with its number, in the order in which they are done.
 
@@ -46,6 +50,7 @@ class Here:
     """
 
     description = "one process"
+    notes = ()
 
     def results(self, job: Job, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
         """Yield the pieces in order."""

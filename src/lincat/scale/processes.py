@@ -39,6 +39,8 @@ class Processes:
     [(1, b'\x00'), (2, b'\x00\x00')]
     """
 
+    notes = ()
+
     def __init__(self, number: int) -> None:
         self.number = check_integer(number, "workers", low=1)
         self.pids: set[int] = set()
