@@ -130,6 +130,7 @@ class EvaluationRun:
         self._begun_with = 0  # transitions of the checkpoint
         self._rows = 0  # of the table, when the learner last had room
         self._grows = False  # the table of a stream
+        self._to_mend = False  # the source, of which a row ended this
 
     def stop(self) -> None:
         """Finish after what is under way, as if the stream ended here."""
@@ -158,6 +159,7 @@ class EvaluationRun:
         except InvalidInputError as error:
             if not hasattr(self, "recorder") or self.model.done <= self._begun_with:
                 raise
+            self._to_mend = True
             self._keep()
             _log.error("%s: %s", self.folder.path, error)
             raise InvalidInputError(
@@ -382,7 +384,8 @@ class EvaluationRun:
         check_same_config(
             config_from_toml(so_far.config), self.config, str(self.folder.config_file)
         )
-        check_same_source(so_far.prints, opened, self.config, append=self._append)
+        if not so_far.to_mend:
+            check_same_source(so_far.prints, opened, self.config, append=self._append)
         self.model = Model.read(
             checkpoint, trust_code=self._trust_code, transformer=opened.transformer
         )
@@ -482,6 +485,7 @@ class EvaluationRun:
             in_pass=self._in_pass,
             config=config_to_toml(self.config),
             prints=self._prints,
+            to_mend=self._to_mend,
             facts=SourceFacts.of(self._opened),
             places=source.places if isinstance(source, FileSource) else [],
             rows=self._opened.rows,

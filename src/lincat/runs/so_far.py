@@ -34,6 +34,8 @@ class SoFar(msgspec.Struct):
     # The configuration, as TOML, and what tells the source from others, when this began.
     config: str = ""
     prints: list[Fingerprint] = []
+    # A row that cannot be used ended it: the source is going to be mended.
+    to_mend: bool = False
     # Of the source, as it was read so far.
     facts: SourceFacts | None = None
     # Its tables, and how many rows they had; where held-out steps begin and end, if all over it.
