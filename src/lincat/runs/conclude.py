@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from lincat._arguments import InvalidInputError, reason
+from lincat._arguments import InvalidInputError, fail, reason
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Answer, Caution, Curves
@@ -161,6 +161,8 @@ def curves_of(rows: Sequence[MetricsRow], names: Sequence[str], level: float) ->
     """Return the rows of a run as columns; nothing where there are no rows."""
     if not rows:
         return None
+    if any(len(row.mean) != len(names) or len(row.cvar) != len(names) for row in rows):
+        raise fail("metrics.jsonl", f"rows of {len(names)} states", "others", "remove the file")
 
     def columns(table: list[Any]) -> Any:
         return tuple(tuple(float(f"{x:.{_DIGITS}g}") for x in column) for column in table)

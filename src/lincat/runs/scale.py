@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from lincat._arguments import check_array
+from lincat._arguments import check_array, check_number
 from lincat._tensors import pack, read_packed, unpack
 from lincat._typing import FloatArray
 from lincat.data.steps import Steps
@@ -146,7 +146,8 @@ class Scale:
             _, arrays = unpack(content, _KEY, ["Scale"])
             weights = check_array(arrays["weights"], "weights", shape=(features.n_features_,))
             offset = float(check_array(arrays["offset"], "offset", shape=(1,))[0])
-            least = float(check_array(arrays["least"], "least", shape=(1,))[0])
+            least = check_array(arrays["least"], "least", shape=(1,))[0]
+            least = check_number(least, "least", low=0.0, high=1e100)  # its square is a number
             nodes = check_array(arrays["nodes"], "nodes", shape=(None,))
             return cls(Potential(features, weights, offset), least, nodes)
 
