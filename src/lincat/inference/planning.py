@@ -16,7 +16,7 @@ Steps are those that ``step_size="auto"`` takes (``learners.schedules.auto_step`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,6 +36,7 @@ from lincat.inference.estimated_constants import (
     is_diagonal,
     weighted_cross,
 )
+from lincat.inference.forgetting import mean_w1, steps_to_forget, updates_with_sum
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.schedules import auto_step, stable_step
 from lincat.processes.problem import Problem
@@ -54,7 +55,6 @@ _INTERVALS = (32, 64, 128, 256, 512)
 # Mean squares over the least possible: docs/learners.md and docs/theory.md have the measured ones.
 _TAIL, _REDUCED, _BATCH = 3.6, 2.1, 1.5
 _KEPT = 0.25  # share of the target that the start, or the grid, may be
-_LONGEST = 1e12  # sum of steps beyond which a start is never forgotten
 _EPOCHS = 2048.0  # transitions before recentring has begun to pay
 _PER_FEATURE = 10.0  # transitions for each feature before sums can be solved
 
@@ -182,7 +182,9 @@ def plan_problem(
         n_features=d,
         used=d,
         quantile=quantile,
-        forget=_forget(noise.Sigma - following, Phi, star, coarse.spacing, mu, error),
+        forget=steps_to_forget(
+            noise.Sigma - following, Phi, star, coarse.spacing, mu, _KEPT * error
+        ),
         ending=float(chance @ (norms * (1.0 - delta))),
         approximation=gap,
         where="exact, of grid and features",
@@ -235,7 +237,9 @@ def plan_model(model: CategoricalLSTD, *, error: float, confidence: float = 0.95
         n_features=d,
         used=int(np.count_nonzero(diagonal(Sigma))),
         quantile=quantile,
-        forget=_forget(moves, rows[:, kept], model.Theta_[kept], grid.spacing, mu, error),
+        forget=steps_to_forget(
+            moves, rows[:, kept], model.Theta_[kept], grid.spacing, mu, _KEPT * error
+        ),
         ending=_ending(totals.phi_sum, float(diagonal(Sigma).sum()), delta),
         approximation=4.0 / 3.0 * float(wasserstein(model.predict(rows), twice, weights=mu)),
         where="of the grid; what features miss, lincat evaluate and its validation show",
@@ -289,7 +293,7 @@ def _plan(known: _Known, error: float, confidence: float) -> SamplePlan:
         return auto_step(t, largest=R, ending=known.ending, n_features=known.n_features)
 
     constant = 0.5 * step(0)  # what variance reduction takes, and keeps
-    tail = max(_TAIL * least, 2.0 * _updates(step, known.forget))
+    tail = max(_TAIL * least, 2.0 * updates_with_sum(step, known.forget))
     reduced = max(_REDUCED * least, 2.0 * known.forget / constant, _EPOCHS)
     batch = max(_BATCH * least, _PER_FEATURE * known.used)
     alpha, bound = _theorem(setting, error, confidence)
@@ -363,20 +367,6 @@ def _reason(number: float, reasons: dict[float, str], otherwise: str) -> str:
     return reasons.get(number, otherwise)
 
 
-def _updates(step: Callable[[int], float], forget: float) -> float:
-    """The smallest T with Σ_{t<T} step(t) ≥ forget, the sum taken from one power of 1.1 on."""
-    total, t = 0.0, 0
-    while total < forget:
-        ahead = max(t + 1, math.ceil(1.1 * t))
-        gained = 0.5 * (step(t) + step(ahead)) * (ahead - t)
-        if total + gained >= forget:
-            return t + (ahead - t) * (forget - total) / gained
-        total, t = total + gained, ahead
-        if t > 1e18:
-            return math.inf
-    return float(t)
-
-
 def _theorem(setting: Setting, error: float, confidence: float) -> tuple[float, Bound]:
     """The step of the user's features and the T of Thm whp_error_linear_ctd, along a walk.
 
@@ -436,38 +426,7 @@ def _quantile(
     draws: Iterable[FloatArray], Phi: FloatArray, spacing: float, mu: FloatArray, share: float
 ) -> float:
     """A quantile of W1,mu over draws of errors of Theta, (d, K) each."""
-    return float(np.quantile([_distance(Phi @ one, spacing, mu) for one in draws], share))
-
-
-def _distance(difference: FloatArray, spacing: float, mu: FloatArray) -> float:
-    return float(np.sqrt(mu @ (spacing * np.abs(difference).sum(axis=1)) ** 2))
-
-
-def _forget(
-    moves: FloatArray,
-    Phi: FloatArray,
-    Theta: FloatArray,
-    spacing: float,
-    mu: FloatArray,
-    error: float,
-) -> float:
-    """The smallest s at which exp(−s M) Theta, what is left of the start, is a quarter of error."""
-
-    def left(s: float) -> float:
-        return _distance(Phi @ (scipy.linalg.expm(-s * moves) @ Theta), spacing, mu)
-
-    target, high = _KEPT * error, 1.0
-    if left(0.0) <= target:
-        return 0.0
-    while left(high) > target:
-        high *= 2.0
-        if high > _LONGEST:
-            return math.inf
-    low = high / 2.0
-    for _ in range(12):
-        middle = (low + high) / 2.0
-        low, high = (low, middle) if left(middle) <= target else (middle, high)
-    return high
+    return float(np.quantile([mean_w1(Phi @ one, spacing, mu) for one in draws], share))
 
 
 def _states(model: CategoricalLSTD, Sigma: Any) -> tuple[FloatArray, FloatArray]:
