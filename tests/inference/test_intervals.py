@@ -5,7 +5,7 @@ from scipy import stats
 import lincat
 from lincat.core.uncertainty import Uncertainty
 from lincat.inference.answer import Answer, Bands
-from lincat.inference.intervals import intervals_of, shown_interval
+from lincat.inference.intervals import Intervals, StateIntervals, intervals_of, shown_interval
 
 GRID = lincat.Grid(-1.0, 3.0, 16)
 MEASURES = [
@@ -133,3 +133,11 @@ def test_intervals_of_other_states_are_refused():
             cdf=tuple(map(tuple, dist.cdf_values[:2].tolist())),
             intervals=intervals_of(dist),
         )
+
+
+def test_intervals_that_do_not_fit_their_levels_are_refused():
+    one = StateIntervals(mean=(0.9, 1.1), std=(0.1, 0.2), quantile=((0, 1),), cvar=((0, 1),))
+    assert Intervals(confidence=0.9, levels=(0.1,), states=(one, None)).states == (one, None)
+    for levels in ((), (0.1, 0.2), (0.2, 0.1)):
+        with pytest.raises(lincat.InvalidInputError, match="intervals"):
+            Intervals(confidence=0.9, levels=levels, states=(one,))

@@ -57,6 +57,14 @@ class Intervals(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     levels: Numbers
     states: tuple[StateIntervals | None, ...]
 
+    def __post_init__(self) -> None:
+        m = len(self.levels)
+        known = [one for one in self.states if one is not None]
+        if not m or any(len(x) != m for one in known for x in (one.quantile, one.cvar)):
+            raise fail("intervals", f"a quantile and a CVaR at each of {m} levels", "others")
+        if sorted(set(self.levels)) != list(self.levels):
+            raise fail("intervals.levels", "levels that increase", list(self.levels))
+
     def margins(self, level: float) -> FloatArray:
         """Return half the widths of intervals of CVaR, (n,); interpolated between levels.
 
