@@ -1,12 +1,13 @@
 """Where the error of a solution comes from."""
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
-from lincat.inference.budget import error_budget, extrapolate
+from lincat.inference.budget import Budget, Part, error_budget, extrapolate
 from tests import naive
 
 
@@ -166,3 +167,14 @@ def test_extrapolation_is_exact_for_an_order_of_two(limit, c, spacing):
     assert seen[0]
     assert not extrapolate(h[0], h[1], h[1])[2][0]
     assert not extrapolate(h[2], h[1], h[0])[2][0]
+
+
+def test_parts_and_what_to_spend_on_are_known_by_code():
+    part = {"code": "grid", "size": 0.1, "text": "", "remedy": ""}
+    assert msgspec.convert(part, Part).code == "grid"
+    with pytest.raises(msgspec.ValidationError, match="code"):
+        msgspec.convert({**part, "code": "weather"}, Part)
+    budget = {"parts": [part], "next": "", "sentence": "", "residual": 0.0}
+    assert msgspec.convert(budget, Budget).next == ""
+    with pytest.raises(msgspec.ValidationError, match="next"):
+        msgspec.convert({**budget, "next": "weather"}, Budget)

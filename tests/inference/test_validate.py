@@ -1,5 +1,6 @@
 import json
 
+import msgspec
 import numpy as np
 import pytest
 import scipy.stats
@@ -264,6 +265,14 @@ def test_json_gives_back_the_same():
         lincat.Validation.from_json("{}")
     with pytest.raises(lincat.InvalidInputError, match="group: expected one of all, a, b, c"):
         result["d"]
+
+
+def test_records_whose_lists_do_not_fit_are_refused():
+    dist = lincat.ReturnDistribution(np.tile(np.arange(1, 9) / 9.0, (6, 1)), GRID)
+    good = lincat.validate(dist, np.linspace(0, 4, 6))
+    for changes in ({"levels": (0.5,)}, {"atoms": (0.0,)}, {"groups": ()}):
+        with pytest.raises(lincat.InvalidInputError, match="expected"):
+            msgspec.structs.replace(good, **changes)
 
 
 def test_a_hundred_thousand_states_are_quick():

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -45,8 +46,11 @@ _SHOWN = 0.005  # likewise: what is smaller is not told in the sentence
 _THIN = 3.0  # times the typical error
 _UNSEEN = 1e-6  # part of a state's features that may be rounding
 
+#: What errors come from.
+Code: TypeAlias = Literal["sampling", "thin", "grid", "features", "off_grid", "drift"]
+
 #: Parts by their codes.
-WORDS = {
+WORDS: dict[Code, str] = {
     "sampling": "Sampling",
     "thin": "Rarely seen states",
     "grid": "Grid",
@@ -54,7 +58,7 @@ WORDS = {
     "off_grid": "Mass off the grid",
     "drift": "Drift",
 }
-_REMEDIES = {
+_REMEDIES: dict[Code, str] = {
     "sampling": "more data",
     "thin": "more data from states that were rarely seen",
     "grid": "a finer grid (--intervals)",
@@ -78,7 +82,7 @@ class Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         What makes it smaller.
     """
 
-    code: str
+    code: Code
     size: float | None
     text: str
     remedy: str
@@ -110,7 +114,7 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """
 
     parts: tuple[Part, ...]
-    next: str
+    next: Code | Literal[""]
     sentence: str
     residual: float
     order: float | None = None
@@ -293,7 +297,7 @@ def _drift(
     return _part("drift", size, "means of the first half of the record against those of the second")
 
 
-def _part(code: str, size: float | None, text: str) -> Part:
+def _part(code: Code, size: float | None, text: str) -> Part:
     return Part(code=code, size=size, text=text, remedy=_REMEDIES[code])
 
 

@@ -143,6 +143,17 @@ class Validation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     atoms: Numbers
     groups: tuple[GroupValidation, ...]
 
+    def __post_init__(self) -> None:
+        m, n = len(self.levels), len(self.atoms)
+        if not self.groups:
+            raise fail("groups", "at least one", "none")
+        for one in self.groups:
+            if (len(one.coverage), len(one.coverage_se)) != (m, m):
+                raise fail("coverage", f"a share at each of {m} levels", len(one.coverage))
+            cdfs = (one.predicted_cdf, one.empirical_cdf, one.empirical_low, one.empirical_high)
+            if any(len(cdf) != n for cdf in cdfs):
+                raise fail("CDFs of the validation", f"{n} values, as atoms", list(map(len, cdfs)))
+
     def __getitem__(self, group: str) -> GroupValidation:
         for result in self.groups:
             if result.group == group:
