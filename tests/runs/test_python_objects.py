@@ -198,9 +198,10 @@ def test_the_command_line_says_that_the_object_is_needed(tmp_path):
 def test_the_arguments_are_the_fields_of_the_configuration():
     arguments = inspect.signature(lincat.evaluate).parameters
     fields = {field.name: field for field in msgspec.structs.fields(EvaluationConfig)}
-    assert set(arguments) - {"out", "force"} == set(fields) - {"given_in"}
+    # In Python a cluster is a client, not an address.
+    assert set(arguments) - {"out", "force", "client"} == set(fields) - {"given_in", "scheduler"}
     for name, field in fields.items():
-        if name not in ("source", "given_in", "env_options", "feature_options"):
+        if name not in ("source", "given_in", "scheduler", "env_options", "feature_options"):
             assert arguments[name].default == field.default, name
 
 
