@@ -11,6 +11,7 @@ import click
 
 from lincat.cli.options import (
     WHOLE,
+    environment_options,
     find_local_modules,
     output_options,
     pairs,
@@ -59,17 +60,7 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
     type=int,
     help="Sum the rewards of so many steps; by default as many as held-out returns speak for.",
 )
-@click.option("--policy", help="random, balance, module:function, a table, or an SB3 file.")
-@click.option("--n-envs", type=int, help="Copies of the environment side by side.  [default: 1]")
-@click.option(
-    "--env-option",
-    "env_options",
-    multiple=True,
-    callback=pairs,
-    metavar="KEY=VALUE",
-    help="Keyword argument of the environment.",
-)
-@click.option("--trust-pickle", is_flag=True, default=None, help="Allow SB3 files: they run code.")
+@environment_options
 @click.option(
     "--sampling", type=click.Choice(["markov", "generative"]), help="From a finite process."
 )

@@ -148,6 +148,29 @@ def pairs(_: click.Context, parameter: click.Option, values: tuple[str, ...]) ->
     return pairs
 
 
+def environment_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--policy, --n-envs, --env-option and --trust-pickle, for commands that step environments."""
+    for option in (
+        click.option(
+            "--trust-pickle", is_flag=True, default=None, help="Allow SB3 files: they run code."
+        ),
+        click.option(
+            "--env-option",
+            "env_options",
+            multiple=True,
+            callback=pairs,
+            metavar="KEY=VALUE",
+            help="Keyword argument of the environment.",
+        ),
+        click.option(
+            "--n-envs", type=int, help="Copies of the environment side by side.  [default: 1]"
+        ),
+        click.option("--policy", help="random, balance, module:function, a table, or an SB3 file."),
+    ):  # the last one is the first of the list that --help shows
+        command = option(command)
+    return command
+
+
 @contextmanager
 def spinner(text: str, *, quiet: bool) -> Iterator[None]:
     """Show on a terminal that work is being done; nothing elsewhere."""

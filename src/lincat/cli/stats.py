@@ -11,6 +11,7 @@ from lincat.cli.evaluate import settings_of
 from lincat.cli.options import (
     WHOLE,
     check_place,
+    environment_options,
     file_options,
     find_local_modules,
     pairs,
@@ -43,17 +44,7 @@ _ENDING = ".stats"
     "several times for several.  [default: ten, from 0 to 1]",
 )
 @click.option("--steps", type=WHOLE, help="Transitions to sum; all of a file by default.")
-@click.option("--policy", help="random, balance, module:function, a table, or an SB3 file.")
-@click.option("--n-envs", type=int, help="Copies of the environment side by side.  [default: 1]")
-@click.option(
-    "--env-option",
-    "env_options",
-    multiple=True,
-    callback=pairs,
-    metavar="KEY=VALUE",
-    help="Keyword argument of the environment.",
-)
-@click.option("--trust-pickle", is_flag=True, default=None, help="Allow SB3 files: they run code.")
+@environment_options
 @click.option("--format", type=click.Choice(list(FORMATS)), help="Where the name does not tell.")
 @click.option(
     "--column",

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import check_number, fail
+from lincat._arguments import check_integer, check_number, fail
 from lincat._parameters import Parametrised
 from lincat._threads import one_blas_thread
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
@@ -185,6 +185,8 @@ class BatchLearner(Learning, Parametrised, ABC):
     def _validate(self) -> None:
         check_number(self.gamma, "gamma", low=0.0, high=1.0)
         check_number(self.ridge, "ridge", low=0.0)
+        if self.n_features is not None:
+            check_integer(self.n_features, "n_features", low=1)
 
     def _check_states(self, Phi: Any) -> FeatureMatrix:
         """Return features that the parameters can be applied to; state numbers become rows."""

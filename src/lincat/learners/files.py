@@ -100,6 +100,7 @@ def _build(content: bytes) -> Learner[Any] | BatchLearner:
     params = {name: _unplain(name, value) for name, value in header["params"].items()}
     learner: Learner[Any] | BatchLearner = LEARNERS.named(header["class"])(**params)
     if isinstance(learner, BatchLearner):
+        learner._validate()
         restore_batch(learner, arrays, header["state"])
         return learner
     if isinstance(learner, CategoricalLearner) and learner.statistics:

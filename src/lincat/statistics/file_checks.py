@@ -115,7 +115,9 @@ def _check_sparse(arrays: dict[str, Any], d: int, groups: int, blocks: int) -> N
 def _cell_groups(arrays: dict[str, Any], first: IntArray, groups: int) -> int:
     """Check which groups cells are parted among, and return how many there are for each."""
     of = _whole(arrays, "cell_groups", (None, None), groups)
-    if not np.isin(first, of[:, 0] if of.shape[1] else []).all():
+    if of.shape[1] not in (1, 3):
+        raise fail("cell_groups", "one group or three for each cell", of.shape[1])
+    if not np.isin(first, of[:, 0]).all():
         raise fail("cell_groups", "the groups of all cells", "some of them")
     return int(of.shape[1])
 
