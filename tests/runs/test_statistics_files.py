@@ -258,3 +258,12 @@ def test_files_that_somebody_signed_again_do_no_harm(both):
     for change in (far, short, infinite, cells):
         with pytest.raises(lincat.InvalidInputError), np.errstate(invalid="ignore"):
             _build(arrays(change))
+
+
+def test_a_transformer_of_scikit_learn_is_refused_in_a_line():
+    """A file cannot hold it without code."""
+    from sklearn.preprocessing import PolynomialFeatures
+
+    rows = {name: log(0)[name] for name in ("load", "reward")}
+    with pytest.raises(lincat.InvalidInputError, match="features: .*without code"):
+        lincat.stats(rows, features=PolynomialFeatures(2), validate=0)

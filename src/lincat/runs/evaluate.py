@@ -6,18 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from lincat._arguments import fail, for_python
+from lincat._arguments import for_python
 from lincat._files import TemporaryFolder
-from lincat._text import shown
 from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
-from lincat.features.transformer import FromTransformer
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName
 from lincat.runs.binding import given_here
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.folder import RunFolder
 from lincat.runs.from_statistics import StatisticsRun, open_statistics
-from lincat.runs.given import Given, Transformer, mark_of, words_of
+from lincat.runs.given import Given, Transformer, our_features, taken
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.pools import open_pool
 from lincat.runs.resuming import continued
@@ -168,19 +166,8 @@ def evaluate(
     options = {
         name: value for name, value in locals().items() if name not in ("out", "force", "client")
     }
-    words = words_of(source)
-    given = Given(
-        source=source if words is None else None,
-        policy=None if isinstance(policy, str) else policy,
-        features=None if isinstance(features, str) else _ours(features),
-        client=client,
-    )
+    given = taken(options, client)
     options["scheduler"] = None if client is None else address_of(client)
-    options["source"] = [mark_of(source)] if words is None else words
-    options["policy"] = policy if given.policy is None else mark_of(policy)
-    options["features"] = features if given.features is None else mark_of(features)
-    options["env_options"] = dict(env_options or {})
-    options["feature_options"] = dict(feature_options or {})
     return _run(config_from_dict(options, "evaluate"), given, out, force=force)
 
 
@@ -230,7 +217,7 @@ def resume(
     2000
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
-    given = Given(source, policy, None if features is None else _ours(features), client)
+    given = Given(source, policy, None if features is None else our_features(features), client)
     trust = trust_code or (isinstance(run, Run) and run.trusts_code)
     going_on = continued(
         *(folder, given),
@@ -267,12 +254,3 @@ def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, forc
         for _ in run.run():
             pass
     return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)
-
-
-def _ours(features: Any) -> Features:
-    if isinstance(features, Features):
-        return features
-    if callable(getattr(features, "transform", None)):
-        return FromTransformer(features)
-    expected = "a word, features such as lincat.Fourier(), or an object with a method transform"
-    raise fail("features", expected, shown(features))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from lincat._arguments import fail
+from lincat._text import shown
 from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.features.transformer import FromTransformer
@@ -48,6 +49,34 @@ class Given:
     def transformer(self) -> object:
         """The object that makes the features, if it is none of ours: a file only has its name."""
         return self.features.transformer if isinstance(self.features, FromTransformer) else None
+
+
+def taken(options: dict[str, Any], client: Any = None) -> Given:
+    """Return the objects among the arguments of a run, and leave their marks in their place."""
+    source, policy, features = (options[name] for name in ("source", "policy", "features"))
+    words = words_of(source)
+    given = Given(
+        source=source if words is None else None,
+        policy=None if isinstance(policy, str) else policy,
+        features=None if isinstance(features, str) else our_features(features),
+        client=client,
+    )
+    options["source"] = [mark_of(source)] if words is None else words
+    options["policy"] = policy if given.policy is None else mark_of(policy)
+    options["features"] = features if given.features is None else mark_of(features)
+    for name in ("env_options", "feature_options"):
+        options[name] = dict(options[name] or {})
+    return given
+
+
+def our_features(features: Any) -> Features:
+    """Return features, whoever's they are, as ours."""
+    if isinstance(features, Features):
+        return features
+    if callable(getattr(features, "transform", None)):
+        return FromTransformer(features)
+    expected = "a word, features such as lincat.Fourier(), or an object with a method transform"
+    raise fail("features", expected, shown(features))
 
 
 def words_of(source: object) -> list[str] | None:

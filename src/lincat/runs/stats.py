@@ -10,7 +10,7 @@ from lincat._arguments import fail, for_python
 from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.runs.config import config_from_dict
-from lincat.runs.given import Given, mark_of, words_of
+from lincat.runs.given import taken
 from lincat.runs.source_statistics import SourceStatistics, merged
 from lincat.runs.sources import open_source
 from lincat.runs.summing import Summing
@@ -82,17 +82,7 @@ def stats(
         for name, value in locals().items()
         if name not in ("out", "site", "like", "gammas")
     }
-    words = words_of(source)
-    given = Given(
-        source=source if words is None else None,
-        policy=None if isinstance(policy, str) else policy,
-        features=None if isinstance(features, str) else features,
-    )
-    options["source"] = [mark_of(source)] if words is None else words
-    options["policy"] = policy if given.policy is None else mark_of(policy)
-    options["features"] = features if given.features is None else mark_of(features)
-    options["env_options"] = dict(env_options or {})
-    options["feature_options"] = dict(feature_options or {})
+    given = taken(options)
     config = config_from_dict(options, "stats")
     agreed = SourceStatistics.load(like) if isinstance(like, str | Path) else like
     summing = Summing(config, open_source(config, given), site=site, like=agreed, gammas=gammas)
