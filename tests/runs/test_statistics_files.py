@@ -265,5 +265,5 @@ def test_a_transformer_of_scikit_learn_is_refused_in_a_line():
     from sklearn.preprocessing import PolynomialFeatures
 
     rows = {name: log(0)[name] for name in ("load", "reward")}
-    with pytest.raises(lincat.InvalidInputError, match="features: .*without code"):
+    with pytest.raises(lincat.InvalidInputError, match=r"features: .*without code"):
         lincat.stats(rows, features=PolynomialFeatures(2), validate=0)
