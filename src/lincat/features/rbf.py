@@ -80,7 +80,7 @@ class RadialBasis(Features):
         rng = np.random.default_rng(check_integer(self.seed, "seed", low=0))
         width = None
         if not (isinstance(self.width, str) and self.width == "auto"):
-            width = check_number(self.width, "width", low=1e-9)
+            width = check_number(self.width, "width", low=1e-9, high=1e100)
         shift, factor = standardise(points)
         sample = (points - shift) * factor
         if len(sample) > _SAMPLE:
@@ -132,6 +132,6 @@ class RadialBasis(Features):
         self.centers_ = check_array(arrays["centers"], "centers", shape=(None, m))
         if len(self.centers_) == 0:
             raise fail("centers", "at least one", "none")
-        self.width_ = check_number(values["width"], "width", low=1e-9)
+        self.width_ = check_number(values["width"], "width", low=1e-9, high=1e100)
         self._last_ = check_number(values["last"], "last", low=0.0, high=1.0)
         self.n_features_ = len(self.centers_) + (self._last_ > 0.0)

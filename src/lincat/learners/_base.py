@@ -60,6 +60,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     grid: Grid | str | None = None
     #: Whether the learner itself warns of what it meets; set it to False to tell of it yourself.
     warn: bool = True
+    #: Whether a divergence leads back to the last good parameters; else to those at its end.
+    recovers: bool = True
     #: Transitions seen and updates made.
     n_seen_: int = 0
     n_updates_: int = 0
@@ -296,7 +298,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
                 # Not the step that failed, whatever the constants say of it.
                 safe = min(stable_step(largest, self._curvature()), alpha) / 4.0
                 auto = schedule_from(self.step_size) is None
-                go_back(self)
+                if not go_back(self):
+                    self.n_updates_, self.n_seen_ = self.n_updates_ + done // batch_size, at
                 raise DivergenceError(at, alpha, largest, safe, auto=auto)
             self.n_updates_ += updates
             self.n_seen_ += len(chunk)

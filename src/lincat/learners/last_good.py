@@ -100,6 +100,8 @@ def restore(learner: Learner[Any], arrays: dict[str, FloatArray], numbers: dict[
 
 def keep_good(learner: Learner[Any], chunk: Transitions) -> None:
     """Take a copy, if it is due and the learner is well, before it learns from these."""
+    if not learner.recovers:
+        return
     kept, (rows, columns) = learner._last_good_, learner._Theta_.shape
     same = kept is not None and kept.arrays["Theta"].shape[0] == rows
     if kept is not None and same and learner.n_seen_ < kept.due:
@@ -118,15 +120,19 @@ def keep_good(learner: Learner[Any], chunk: Transitions) -> None:
     learner._last_good_ = LastGood(copies, numbers, due)
 
 
-def go_back(learner: Learner[Any]) -> None:
-    """Let a learner be as it was when the last copy was taken; sums beside it stay."""
+def go_back(learner: Learner[Any]) -> bool:
+    """Let a learner be as it was when the last copy was taken, if there is one.
+
+    Sums beside it stay: they are right whatever steps do.
+    """
     kept, sums = learner._last_good_, vars(learner).get("statistics_")
     if kept is None:
-        return
+        return False
     learner._forget()
     restore(learner, kept.arrays, kept.numbers)
     if sums is not None:
         learner.statistics_ = sums  # type: ignore[attr-defined]
+    return True
 
 
 def is_plausible(learner: Any, transitions: Transitions) -> bool:
