@@ -80,7 +80,7 @@ class RadialBasis(Features):
         rng = np.random.default_rng(check_integer(self.seed, "seed", low=0))
         width = None
         if not (isinstance(self.width, str) and self.width == "auto"):
-            width = check_number(self.width, "width", low=1e-9, high=1e100)
+            width = check_number(self.width, "width", low=1e-9)
         shift, factor = standardise(points)
         sample = (points - shift) * factor
         if len(sample) > _SAMPLE:
@@ -93,13 +93,15 @@ class RadialBasis(Features):
         if not self.normalised:
             from scipy.spatial.distance import cdist
 
-            near = np.exp(-cdist(sample, self.centers_, "sqeuclidean") / (2.0 * self.width_**2))
+            near = np.exp(
+                -cdist(sample, self.centers_, "sqeuclidean") / (2.0 * self.width_ * self.width_)
+            )
             self._last_ = 1.0 / math.sqrt(1.0 + float(np.square(near).sum(axis=1).max()))
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
         points = as_points(observations, self._shift_.size)
         out = np.empty((len(points), self.n_features_))
-        rate = 0.5 / self.width_**2
+        rate = 0.5 / (self.width_ * self.width_)
         bad = kernels.features.radial_rows(
             out, points, self._shift_, self._factor_, self.centers_, rate, self._last_
         )
@@ -132,6 +134,6 @@ class RadialBasis(Features):
         self.centers_ = check_array(arrays["centers"], "centers", shape=(None, m))
         if len(self.centers_) == 0:
             raise fail("centers", "at least one", "none")
-        self.width_ = check_number(values["width"], "width", low=1e-9, high=1e100)
+        self.width_ = check_number(values["width"], "width", low=1e-9)
         self._last_ = check_number(values["last"], "last", low=0.0, high=1.0)
         self.n_features_ = len(self.centers_) + (self._last_ > 0.0)

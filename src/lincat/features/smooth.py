@@ -173,7 +173,7 @@ class Smooth(Features):
             if len(centers) and len(rows):
                 near = np.empty((len(rows), len(centers)))
                 inside = np.ascontiguousarray(z[rows])
-                rate = 0.5 / width**2
+                rate = 0.5 / (width * width)  # not width**2, which may overflow
                 kernels.features.radial_rows(near, inside, origin, unit, centers, rate, 0.0)
                 out[rows, middle : self._begin_[g + 1]] = near
 
@@ -223,7 +223,7 @@ class Smooth(Features):
         shape = (None, int(self._bend_.sum()))
         centers = check_array(arrays["centers"], "centers", shape=shape)
         counts = [check_integer(int(n), "counts", low=0) for n in arrays["counts"]]
-        widths = [check_number(float(w), "widths", low=1e-9, high=1e100) for w in arrays["widths"]]
+        widths = [check_number(float(w), "widths", low=1e-9) for w in arrays["widths"]]
         if not len(self.combinations_) == len(counts) == len(widths) or sum(counts) != len(centers):
             raise fail("counts", "centres and a width for each combination", counts)
         bounds = (len(counts), int(self._bend_.sum()))
