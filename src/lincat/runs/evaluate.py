@@ -80,9 +80,10 @@ def evaluate(
     ----------
     source : object
         A frame (pandas, polars, Arrow, DuckDB, anything with ``__arrow_c_stream__``, or a dict of
-        columns), also one of Dask, or a dataset of Arrow; a Gymnasium environment, or a function that makes one; :class:`Transitions`; a
-        finite process; or, as text, what the command line takes: paths of logs, "gym:NAME",
-        "minari:NAME", the name of a finite process. Or statistics, and files of them (.stats).
+        columns), one of Dask, or a dataset of Arrow; a Gymnasium environment, or a function that
+        makes one; :class:`Transitions`; a finite process; or, as text, what the command line takes:
+        paths of logs, "gym:NAME", "minari:NAME", the name of a finite process. Or statistics, and
+        files of them (.stats).
     gamma : float, optional
         Discount factor; 0.99, or that of the finite process. 1 where episodes end.
     out : str or path, optional
