@@ -55,3 +55,9 @@ def test_sparse_features_give_the_same_cdf():
 def test_bad_masses_are_named(pmf, message):
     with pytest.raises(lincat.InvalidInputError, match=message):
         lincat.cdf_from_pmf(pmf)
+
+
+def test_the_sum_that_is_named_is_the_worst():
+    masses = [[0.5, 0.5], [0.3, 0.4], [0.5, 0.51], [0.25, 0.75]]
+    with pytest.raises(lincat.InvalidInputError, match=r"got a sum of 0\.7$"):
+        lincat.cdf_from_pmf(masses)
