@@ -17,7 +17,7 @@ from numba import typeof
 from lincat.kernels import compiled, simd
 
 SECONDS = 0.7
-COMPILED = ("test_compiled.py", "test_simd.py")
+COMPILED = ("test_compiled.py", "test_simd.py", "test_guards.py")  # bad addresses, too
 
 
 def _memory(array, at, lanes):
