@@ -349,7 +349,7 @@ class Statistics:
 
     def _place(self, rows: Rows) -> Placement:
         exact = self._nodes.exact
-        known = self._nodes.cover(rows.reward, np.ones(len(rows)))
+        known = self._nodes.cover(rows.reward)
         if exact and not self._nodes.exact:
             groups = Groups()
             self._blocks = self._blocks.regrouped(self._groups.shares(self._nodes, groups))

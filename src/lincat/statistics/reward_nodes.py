@@ -52,19 +52,23 @@ class RewardNodes:
         other.exact, other.counts = self.exact, self.counts.copy()
         return other
 
-    def cover(self, rewards: FloatArray, counts: FloatArray) -> IntArray | None:
+    def cover(self, rewards: FloatArray, counts: FloatArray | None = None) -> IntArray | None:
         """Make sure that these rewards have nodes; exact ones become spaced ones if too many.
 
+        ``counts`` says how often each was seen; without it, they are as they came, in any order.
         Returns the nodes of the rewards if all of them were there, exactly.
         """
         if self.exact:
             known = np.minimum(np.searchsorted(self.values, rewards), len(self.values) - 1)
             if len(self.values) and (self.values[known] == rewards).all():
-                np.add.at(self.counts, known, counts)
+                self.counts += np.bincount(known, counts, len(self.values))
                 return known
-            values, number = np.unique(np.concatenate([self.values, rewards]), return_inverse=True)
-            total = np.zeros(len(values))
-            np.add.at(total, number, np.concatenate([self.counts, counts]))
+            if counts is None:  # sorted without their places, which takes a third of the time
+                rewards, number = np.unique(rewards, return_counts=True)
+                counts = number.astype(np.float64)
+            values, total = _counted(
+                np.concatenate([self.values, rewards]), np.concatenate([self.counts, counts])
+            )
             if len(values) <= _EXACT_VALUES:
                 self.values, self.counts = values, total
                 return None
@@ -100,6 +104,14 @@ class RewardNodes:
                 )
             both.values = values
         return both
+
+
+def _counted(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct values, ascending, and how often each was seen."""
+    if (values[1:] > values[:-1]).all():
+        return values, counts
+    distinct, place = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(place, counts)
 
 
 def _shown(nodes: FloatArray) -> str:
