@@ -91,14 +91,10 @@ def add_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, par
     guard_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight)
     if phi.shape[1] < _WIDE // 2:
         like = half(weight)
-        _gather(
-            cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight, like
-        )
+        _gather(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight, like)
     else:
         wide = line(weight)
-        _gather(
-            cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight, wide
-        )
+        _gather(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight, wide)
 
 
 @njit(**OWNING)

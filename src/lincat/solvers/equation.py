@@ -24,7 +24,7 @@ from lincat.core.representation import uniform_cdf
 from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
-_AT_ONCE = 2**20  # numbers in all B_g X, up to which they are made at once: calls cost more than them
+_AT_ONCE = 2**20  # numbers in all B_g X, up to which they are made at once: calls cost more
 
 
 def bellman_stack(reward: FloatArray, discount: FloatArray, grid: Grid) -> scipy.sparse.csr_array:
@@ -220,8 +220,8 @@ class BatchEquation:
         K, r, G = self.intervals, self.size, len(self.cross)
         flat, n = X.reshape(K, -1), X.size // max(r, 1)
         if X.size * G <= _AT_ONCE:
-            pushed = np.asarray(self.stack @ flat).reshape(G, n, r).transpose(1, 0, 2)
-            return np.asarray(pushed.reshape(n, G * r) @ self._below).reshape(X.shape)
+            side_by_side = np.asarray(self.stack @ flat).reshape(G, n, r).transpose(1, 0, 2)
+            return np.asarray(side_by_side.reshape(n, G * r) @ self._below).reshape(X.shape)
         out = np.zeros((n, r))
         for push, cross in zip(self._pushes, self.cross, strict=True):
             pushed = np.asarray(push @ flat).reshape(-1, r)

@@ -78,7 +78,7 @@ def _dense(equation: BatchEquation) -> Inverse:
     coefficients = scipy.sparse.csr_array(
         (entries.data, (k * K + entries.col, group)), shape=(K * K, len(cross))
     )
-    blocks = np.asarray(coefficients @ cross.reshape(len(cross), -1)).reshape(K, K, r, r)
+    blocks = np.asarray(coefficients @ cross.reshape(len(cross), r * r)).reshape(K, K, r, r)
     matrix = np.eye(K * r) - blocks.transpose(0, 2, 1, 3).reshape(K * r, K * r)
     factors = scipy.linalg.lu_factor(matrix)
     return lambda R: np.asarray(
