@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: fuzz soak bits demo test lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
+.PHONY: fuzz soak bits demo test tests lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -19,8 +19,12 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY) ## learn CartPole's return distributions and write a page about them
 	$(BIN)/lincat evaluate --out demo --force
 
-test: lint docs browser ## everything that CI runs: lint, types, layers, docs, tests
-	$(BIN)/pytest -n auto
+test: $(READY) browser ## everything that CI runs: lint, types, layers, docs, tests
+	$(MAKE) --jobs 3 lint docs tests
+
+# Workers begin at different ends of the tests: neighbours share fixtures, and kernels to be compiled.
+tests: $(READY) # all of them, on all cores
+	$(BIN)/pytest -n auto --dist worksteal
 
 lint: $(READY) ## ruff, mypy --strict, import layers
 	$(BIN)/ruff check .

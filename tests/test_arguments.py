@@ -17,6 +17,7 @@ def test_message_names_argument_expectation_value_and_remedy():
     ("limits", "value", "expected"),
     [
         ({}, None, "a finite number"),
+        ({}, "0.5", "a finite number, got '0.5'"),
         ({"low": 0.0}, -1, "a finite number of at least 0"),
         ({"low": 0.0, "low_open": True}, 0, "a finite number above 0"),
         ({"low": 0.0, "high": 1.0}, 2, r"a number in \[0, 1\]"),

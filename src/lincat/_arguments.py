@@ -77,7 +77,7 @@ def check_number(
     low_open: bool = False,
     high_open: bool = False,
 ) -> float:
-    """Return ``value`` as a finite float within the given interval."""
+    """Return ``value`` as a finite float within the given interval; a text is no number."""
     opening, closing = "(" if low_open or low == -math.inf else "[", ")" if high_open else "]"
     if low == -math.inf and high == math.inf:
         expected = "a finite number"
@@ -86,7 +86,7 @@ def check_number(
     else:
         expected = f"a number in {opening}{low:g}, {high:g}{closing}"
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
         raise fail(argument, expected, shown(value)) from None
     inside = (number > low if low_open else number >= low) and (

@@ -242,7 +242,8 @@ def object_targets(folder):
         yield Target(name, file, file.read_bytes(), mutations.in_tensors, use, 0.5)
         if rule == "lstd":
             file = folder / "statistics.safetensors"
-            learner.statistics_.save(file)
+            # A file says how much memory its sums may take, of any number of features.
+            lincat.Statistics(6, memory_limit=2**27).update(stream).save(file)
             content = file.read_bytes()
             yield Target("statistics", file, content, mutations.in_tensors, _statistics, 0.5)
     for name, (make, observations) in features.ALL.items():

@@ -317,6 +317,20 @@ def test_states_far_apart_get_a_coarser_grid():
     np.testing.assert_allclose(moved.mean(), [0.5, 1e6 + 0.5])
 
 
+def test_grids_whose_variance_would_be_no_number_are_refused():
+    with pytest.raises(lincat.InvalidInputError, match="grid: expected ends within ±1e"):
+        lincat.Grid(0.0, 1e200, 2)
+    near = lincat.ReturnDistribution([[0.5]], lincat.Grid(0.0, 1e-200, 1))
+    assert near[[0, 0]].shifted([0.0, 1e140]).grid.intervals == 20_000
+    for amount in (1e200, -1.7e308):
+        with pytest.raises(lincat.InvalidInputError, match=r"grid: expected ends|finite number"):
+            near.shifted([amount])
+        with pytest.raises(lincat.InvalidInputError, match=r"grid: expected ends|finite number"):
+            near.rescaled([1.0], [amount])
+    with pytest.raises(lincat.InvalidInputError, match=r"grid: expected ends|finite number"):
+        lincat.ReturnDistribution([[0.5]], lincat.Grid(0.0, 1e150, 1)).rescaled([1e300], [0.0])
+
+
 def spread_cdf(pmf, grid, factor, amount, x):
     """P(factor X + amount + U <= x), U uniform over a cell of factor times the spacing."""
     size = factor * grid.spacing

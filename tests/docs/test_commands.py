@@ -20,6 +20,7 @@ NOT_RUN = {
     r" --trust-pickle": "Stable-Baselines3 needs torch: tests/environments has a stand-in",
     r"^dask |--scheduler": "needs a cluster: tests/scale has one",
     r"--workers \d|resume runs/logs$": "a folder of Parquet files: tests/runs/test_in_parts.py",
+    r"s3://": "needs the network: tests/tables/test_stores.py",
     r"zsh_source|fish_source": "other shells: the script for bash is run",
 }
 _LINE = re.compile(

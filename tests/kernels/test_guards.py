@@ -4,16 +4,33 @@ What users pass goes through a process of its own: without the guards the heap i
 whatever comes next dies.
 """
 
+import ast
+import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse
+from numba.core.dispatcher import Dispatcher
 
 import lincat
-from lincat.kernels import bellman, features, figures, product, returns, rules, sampling, step_sizes
-from lincat.kernels.columns import differing_rows
+from lincat.kernels import (
+    bellman,
+    entries,
+    features,
+    figures,
+    guards,
+    placement,
+    product,
+    returns,
+    rules,
+    sampling,
+    step_sizes,
+    sums,
+)
+from lincat.kernels.columns import columns_to_rows, differing_rows
 from lincat.kernels.csr import csr_updates
 from lincat.kernels.dense import batch_increments, dense_batches, dense_updates
 from lincat.kernels.layout import padded_zeros
@@ -134,6 +151,10 @@ WALK = (
     ONES,
     ONES,
 )
+PLACES, ROWS = np.array([0, 2]), np.ones((2, 3))
+SLOTS = (np.zeros((1, 1), int), np.zeros((1, 1), int), np.ones((N, 1)), ONES)
+TOTALS = (np.zeros((1, D, D)), np.zeros((1, D)), np.zeros((D, D)))
+COLUMN = np.ones(N)
 AWAY = (SPARSE[0], SPARSE[1] + 1, SPARSE[2])
 OUT = (np.zeros(N), np.zeros(N))
 # A loop with arguments that it takes; then what it must not take, by position.
@@ -274,6 +295,50 @@ LOOPS = {
         {1: FEW, 2: FEW},
     ),
     "rows": (differing_rows, (np.zeros(N, bool), PHI, PHI), {0: np.zeros(2, bool), 2: PHI[:, :2]}),
+    "columns": (
+        columns_to_rows,
+        (np.zeros((N, 1)), np.array([COLUMN.ctypes.data])),
+        {0: np.zeros((N, 2))},
+    ),
+    "sums by place": (entries.summed, (PLACES, ROWS), {0: PLACES - 1, 1: ROWS[:1]}),
+    "merged": (
+        entries.merged,
+        (PLACES, ROWS, PLACES, ROWS),
+        {0: PLACES[:1], 1: ROWS[:1], 2: PLACES[:1], 3: ROWS[:, :2].copy()},
+    ),
+    "nodes": (
+        placement.split_rewards,
+        (np.zeros(N, int), np.zeros((N, 3)), np.arange(4.0), ONES),
+        {0: np.zeros(2, int), 1: np.zeros((N, 2)), 2: np.arange(2.0)},
+    ),
+    "kinds": (placement.discount_kinds, (np.zeros(N, int), ONES), {0: np.zeros(2, int)}),
+    "pairs": (
+        placement.number_pairs,
+        (np.zeros(N, int), STATES, STATES, 2, 2),
+        {1: STATES - 1, 2: STATES + 2, 3: 0},
+    ),
+    "fingerprint": (
+        placement.fingerprint,
+        (np.ones(N, np.uint64), ONES > 2, np.uint64(3)),
+        {1: FEW > 2},
+    ),
+    "products": (
+        sums.add_products,
+        (*TOTALS, PHI, PHI, np.arange(N), np.array([N]), *SLOTS, np.array([0, D])),
+        {0: np.zeros((1, 2, 2)), 4: PHI[1:], 5: np.arange(N) + 1, 6: np.array([N + 1])},
+    ),
+    "row by row": (
+        sums.add_rows,
+        (*TOTALS, PHI, PHI, STATES, *SLOTS),
+        {1: np.zeros((1, 2)), 4: PHI[:, :2].copy(), 5: STATES + 1, 8: SLOTS[2][1:], 9: FEW},
+    ),
+    "counts": (
+        sums.count_states,
+        (*TOTALS, STATES, STATES, STATES, *SLOTS),
+        {3: STATES + D, 4: STATES - 1, 5: STATES - 1, 6: SLOTS[0] + 1, 7: SLOTS[1] + 1},
+    ),
+    "mirror": (sums.mirror, (np.zeros((D, D)),), {0: np.zeros((D, 2))}),
+    "proper": (figures.make_proper, (np.zeros((N, K)),), {}),  # has no second array to fit
     "growth": (
         product.log_growth,
         (
@@ -309,3 +374,34 @@ def test_every_loop_guards_its_arrays(name):
         changed[place] = value
         with pytest.raises(IndexError):
             loop(*changed)
+
+
+def entry_points():
+    """Every compiled function that is named outside of kernels, found in the sources."""
+    root, found = Path(lincat.__file__).parent, set()
+    for file in root.rglob("*.py"):
+        if root / "kernels" in file.parents:
+            continue
+        tree = ast.parse(file.read_text())
+        named, used = set(), 0
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                "lincat.kernels."
+            ):
+                named |= {(node.module.split(".")[2], alias.name) for alias in node.names}
+            used += isinstance(node, ast.Name) and node.id == "kernels"
+            if isinstance(node, ast.Attribute) and ast.unparse(node).startswith("kernels."):
+                parts = ast.unparse(node).split(".")
+                used -= len(parts) == 2
+                named |= {(parts[1], parts[2])} if len(parts) > 2 else set()
+        assert used == 0, f"{file} names kernels in a way that this test does not see"
+        for module, name in named:
+            found.add(getattr(importlib.import_module(f"lincat.kernels.{module}"), name))
+    return {one for one in found if isinstance(one, Dispatcher)}
+
+
+def test_no_entry_is_left_out():
+    known = {loop for loop, _, _ in LOOPS.values()}
+    looking = {guards.bad_entry, guards.guard_csr, guards.guard_states}  # guards themselves
+    assert entry_points() == known | looking
+    assert len(known) > 30

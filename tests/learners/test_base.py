@@ -366,7 +366,8 @@ def test_divergence_keeps_the_last_good_parameters(rule, kind, batch):
         model.partial_fit(t, batch_size=batch)
     error = caught.value
     assert isinstance(error, RuntimeError)
-    assert error.transition == model.n_seen_ == model.n_updates_ * batch < 4096
+    assert 0 < error.transition < 4096
+    assert model.n_seen_ == model.n_updates_ * batch == 0
     assert error.step_size == pytest.approx(200.0)
     for name in (
         "diverged at transition",
@@ -376,7 +377,7 @@ def test_divergence_keeps_the_last_good_parameters(rule, kind, batch):
     ):
         assert name in str(error)
     for array in parameters(model):
-        assert np.isfinite(array).all()
+        assert np.abs(array).max() < 10.0
     model.set_params(step_size="auto").fit(t, batch_size=batch)  # and it can begin again
     assert model.n_seen_ == 30_000
 

@@ -1,20 +1,79 @@
-"""What is advised after a divergence is another setting."""
+"""After a divergence a learner is what it was while all was well; the advice is another step."""
 
 import numpy as np
 import pytest
 
 import lincat
+from tests.learners import cases
+
+KINDS = pytest.mark.parametrize("kind", ["dense", "sparse", "states"])
 
 
-def test_the_advice_is_a_smaller_step():
+def learner(rule, kind, **options):
+    options["n_features"] = cases.STATES if kind == "states" else None
+    if rule == "recentred":
+        return lincat.VarianceReducedCTD(grid=cases.GRID, gamma=cases.GAMMA, **options)
+    return cases.make(rule, **options)
+
+
+def diverging(model, transitions, **options):
+    model.set_params(step_size=1e300)
+    with pytest.raises(lincat.DivergenceError) as caught:
+        model.partial_fit(transitions, **options)
+    return caught.value
+
+
+@KINDS
+@pytest.mark.parametrize("rule", ["td", "ctd", "pmf", "unnormalised", "recentred"])
+@pytest.mark.parametrize("averaging", ["tail", "none"])
+def test_the_learner_goes_back_bit_for_bit(rule, kind, averaging):
+    """To where the last copy was taken; it then learns as if nothing had happened."""
+    t = cases.stream(kind, 8000, everything=False)
+    wild, calm = (learner(rule, kind, step_size=0.01, averaging=averaging) for _ in range(2))
+    wild.partial_fit(t[:5000])
+    error = diverging(wild, t[5000:6000])
+    assert 5000 <= error.transition < 6000
+    assert error.safe_step <= error.step_size / 4.0
+    assert 4096 <= wild.n_seen_ <= 5000
+    calm.partial_fit(t[: wild.n_seen_])
+    assert_same(wild, calm)
+    n = wild.n_seen_
+    for model in (wild, calm):
+        model.set_params(step_size=0.01).partial_fit(t[n:])
+    assert_same(wild, calm)
+
+
+def assert_same(one, other):
+    assert (one.n_seen_, one.n_updates_) == (other.n_seen_, other.n_updates_)
+    for of in (type(one)._parameters, type(one)._mean):
+        np.testing.assert_array_equal(of(one), of(other))
+
+
+@pytest.mark.parametrize("step_size", [3.0, 1e300])
+@pytest.mark.parametrize("scale", [1.0, 1e150])
+def test_one_that_diverges_at_once_says_what_it_began_with(step_size, scale):
     rng = np.random.default_rng(0)
-    phi = rng.normal(size=(500, 4))
+    phi = scale * rng.normal(size=(500, 4))
     transitions = lincat.Transitions(phi, rng.normal(size=500), np.roll(phi, -1, axis=0))
     grid = lincat.Grid(-40.0, 40.0, intervals=20)
-    model = lincat.LinearCTD(grid=grid, gamma=0.9, step_size=3.0)
-    with pytest.raises(lincat.DivergenceError) as caught:
+    model = lincat.LinearCTD(grid=grid, gamma=0.9, step_size=step_size)
+    with pytest.raises(lincat.DivergenceError):
         model.partial_fit(transitions)
-    assert caught.value.safe_step <= caught.value.step_size / 4.0
+    assert model.n_seen_ == 0
+    assert not model.clipped_mass_.any()
+    assert (np.abs(model.predict(np.eye(4)).mean()) <= 40.0).all()
+
+
+def test_a_slow_divergence_leads_back_to_before_it_began(monkeypatch):
+    """Steps that are only just too large: errors are past bearing long before they are told."""
+    monkeypatch.setattr("lincat.learners._categorical._LARGEST_ERROR", 1e3)
+    t = cases.stream("dense", 20_000, everything=False)
+    model = cases.make("ctd", step_size=4.5, averaging="none")
+    pieces = [t[begin : begin + 500] for begin in range(0, len(t), 500)]
+    with pytest.raises(lincat.DivergenceError) as caught:
+        list(map(model.partial_fit, pieces))
+    assert caught.value.transition > 10_000
+    assert np.abs(model.predict(cases.features("dense")).cdf_values).max() <= 10.0
 
 
 def test_automatic_steps_are_not_advised_to_be_automatic():

@@ -181,15 +181,9 @@ def test_too_large_a_step_is_told_at_once(batch, dtype):
     assert error.step_size == pytest.approx(3.0)
     assert error.largest_squared_norm == pytest.approx(1.09)
     assert error.safe_step == pytest.approx(0.25 / 1.09)
-    assert error.transition == model.n_seen_
-    assert 0 < model.n_seen_ < len(t)
-    # Large enough to be divergence, caught before it leaves the range of numbers.
-    assert np.isfinite(model.Theta_).all()
-    assert np.isfinite(model.Theta_mean_).all()
-    assert np.abs(model.Theta_).max() > 10.0
-    # What came before the error is what a shorter stream gives.
-    shorter = model.clone().fit(t[: model.n_seen_], batch_size=batch)
-    np.testing.assert_array_equal(shorter.Theta_, model.Theta_)
+    assert 0 < error.transition < len(t)
+    assert model.n_seen_ == 0  # so soon that nothing good was learned
+    assert not model.Theta_.any()
     safe = model.clone().set_params(step_size=error.safe_step).fit(t, batch_size=batch)
     star = lincat.solve_categorical(problem.process, Phi, grid, problem.gamma)
     fixed = lincat.ReturnDistribution(lincat.cdf_from_theta(Phi, star), grid)
@@ -201,6 +195,7 @@ def test_parameters_stay_as_the_naive_ones_until_the_bound():
     """The transition named is the first whose ‖F(s) − target‖ is above a million."""
     t = cases.stream("dense", 5000, everything=False)
     model = cases.make("ctd", step_size=200.0, averaging="none")
+    model.recovers = False
     with pytest.raises(lincat.DivergenceError) as caught:
         model.fit(t)
     n = caught.value.transition

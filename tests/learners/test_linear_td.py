@@ -48,15 +48,12 @@ def test_divergence_is_told(dtype):
     model = cases.make("td", step_size=5.0, dtype=dtype)
     with pytest.raises(lincat.DivergenceError, match="step size 5;") as caught:
         model.fit(t)
-    assert caught.value.transition == model.n_seen_
-    assert np.isfinite(model.psi_).all()
-    assert np.isfinite(model.psi_mean_).all()
-    n = model.n_seen_
+    n = caught.value.transition
+    assert model.n_seen_ < n
+    assert np.abs(model.psi_mean_).max() < 100.0
     iterates = naive.learner_iterates(
         np.zeros((4, 1)), cases.tuples(t)[:n], None, "td", step_size=("constant", 5.0)
     )
-    if dtype == "float64":
-        np.testing.assert_allclose(model.psi_, iterates[-1, :, 0], rtol=1e-6)
-    assert np.abs(iterates[-1]).max() < 1e9
+    assert 1e3 < np.abs(iterates[-1]).max() < 1e9
     safe = model.clone().set_params(step_size=caught.value.safe_step).fit(t)
     assert np.abs(safe.predict(cases.features("dense"))).max() <= 5.0

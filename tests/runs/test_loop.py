@@ -395,6 +395,18 @@ def test_an_error_leaves_no_thread_behind(tmp_path, monkeypatch):
     assert "\n" not in str(caught.value)
 
 
+def test_of_a_run_that_diverges_the_last_good_model_is_kept(tmp_path, monkeypatch):
+    in_small_batches(monkeypatch, rows=20)
+    config = a_config(tmp_path, "frozen_lake", learner="linear_ctd", step_size=2.4)
+    folder = RunFolder.create(tmp_path / "run", config)
+    with pytest.raises(lincat.DivergenceError) as caught:
+        finish(folder)
+    assert 0 < int(folder.checkpoints.newest().name) < caught.value.transition
+    found = read_run(folder.path).model.learner.predict(np.arange(16))
+    assert np.abs(found.cdf_values).max() <= 10.0
+    assert np.abs(found.mean()).max() <= 10.0 * found.grid.high
+
+
 # -------------------------------------------------------------------------------- what it reads
 
 

@@ -9,7 +9,7 @@ import lincat
 from lincat.data.steps import Steps
 from lincat.runs.model import Model
 from lincat.runs.potential import Potential
-from lincat.runs.scale import Scale, _uniform
+from lincat.runs.scale import Scale, _nodes_for, _uniform
 from tests import packed
 
 GAMMA, RIDGE = 0.8, 1e-6
@@ -88,6 +88,11 @@ def test_discounts_are_rounded_to_nodes_and_kept_on_average():
     np.testing.assert_allclose(made.reward, error / here)
     # The same row is rounded the same way, wherever a batch begins.
     np.testing.assert_array_equal(model.transitions(data[7:50]).discount, made.discount[7:50])
+
+
+def test_discounts_that_differ_by_rounding_alone_are_two_nodes():
+    for ends in ([0.9, np.nextafter(0.9, 1.0)], [0.9, 0.9]):
+        np.testing.assert_array_equal(_nodes_for(np.array(ends * 50)), np.unique(ends))
 
 
 @pytest.mark.parametrize("gamma", [GAMMA, 1.3])

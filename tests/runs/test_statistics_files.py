@@ -105,6 +105,9 @@ def test_other_questions_are_those_of_a_new_pass(both):
         assert run.answer.level == 0.1
         assert run.answer.intervals is not None
         assert run.validation is not None
+        quick = both.returns(gamma=gamma, intervals=K)
+        assert list(quick.names) == run.names
+        np.testing.assert_allclose(quick.cdf_values, run.returns.cdf_values, atol=1e-9)
 
 
 def test_windows_are_blocks_of_time(sites, both):
@@ -116,6 +119,8 @@ def test_windows_are_blocks_of_time(sites, both):
     assert [site.name for site in window.whole.sites] == ["s0"]
     assert window.pooled.count == own.block_counts[kept].sum()
     assert_equal(window.pooled.totals(), own.window(kept[0], kept[-1] + 1))
+    since = both.returns(gamma=0.9, intervals=30, since="2024-01-20", until="2024-02-20")
+    assert since.mean()[0] != both.returns(gamma=0.9, intervals=30).mean()[0]
     last = ask(both, last_blocks=3)
     assert last.pooled.count == sum(x.statistics.block_counts[-3:].sum() for x in both.sites)
     assert last.held == ()  # held-out returns are of other times

@@ -166,7 +166,11 @@ def test_a_time_beside_texts_and_in_python(tmp_path):
     site = np.array(["north", "south"] * 200)
     frame = {"when": when, "site": site, "reward": np.where(site == "north", 1.0, 0.0)}
     run = lincat.evaluate(
-        frame, gamma=0.5, columns={"calendar": ("when.hour", "when.weekday")}, validate=0
+        frame,
+        gamma=0.5,
+        columns={"calendar": ("when.hour", "when.weekday")},
+        validate=0,
+        intervals=20,
     )
     assert run.answer.observation_names[0] == "site"
     assert any(note.startswith("Columns: observed site (all that") for note in run.answer.notes)

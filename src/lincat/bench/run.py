@@ -31,8 +31,11 @@ SECTIONS = (
     "intervals",
     "batch",
     "reduced",
+    "workers",
+    "rows",
+    "questions",
 )
-_ONE_CORE = ("target", "scaling", "speed", "guards", "batches", "intervals", "reduced")
+_ONE_CORE = ("target", "scaling", "speed", "guards", "batches", "intervals", "reduced", "questions")
 _ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

@@ -12,4 +12,4 @@ class Settings:
     rounds: int = 15  # turns of each contender; ratios are medians over them
     quick: bool = False  # tiny sizes, to see that everything runs: numbers mean nothing
     seed: int = 0  # of the transitions
-    log_rows: int = 1_000_000  # of the log that sums and stream learn from
+    log_rows: int = 1_000_000  # of the log that is learned from

@@ -1,6 +1,6 @@
 """How fast parts of a log are summed: as one stream, by one and two processes, by one Dask worker.
 
-    python -m lincat.bench.workers --rows 1e7
+    lincat bench workers --log-rows 10000000
 
 Rows are transitions of 8 numbers with their next ones, d = 17 features, written as Parquet in row
 groups of 2^17 rows. Starting the processes is not counted: each does a piece before the clock runs.
@@ -8,12 +8,11 @@ groups of 2^17 rows. Starting the processes is not counted: each does a piece be
 
 from __future__ import annotations
 
-import argparse
-import resource
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lincat.bench.results import Bar, Result
+from lincat.bench.settings import Settings
 from lincat.features.fourier import Fourier
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
@@ -31,26 +32,27 @@ from lincat.tables.file_source import FileSource
 
 _NUMBERS = 8
 _GROUP = 2**17
+_STREAM, _ONE, _TWO, _DASK = "one stream", "1 process", "2 processes", "1 Dask worker, memory kept"
 
 
-def write_log(folder: Path, rows: int, *, seed: int = 0) -> Path:
+def write_log(folder: Path, rows: int, *, numbers: int = _NUMBERS, seed: int = 0) -> Path:
     """Write a log of transitions, in files of 2^20 rows."""
     rng = np.random.default_rng(seed)
     for i, first in enumerate(range(0, rows, 2**20)):
         n = min(2**20, rows - first)
-        x = rng.normal(size=(n + 1, _NUMBERS)).astype(np.float32)
-        columns: dict[str, Any] = {f"obs_{j}": x[:-1, j] for j in range(_NUMBERS)}
-        columns |= {f"next_obs_{j}": x[1:, j] for j in range(_NUMBERS)}
+        x = rng.normal(size=(n + 1, numbers)).astype(np.float32)
+        columns: dict[str, Any] = {f"obs_{j}": x[:-1, j] for j in range(numbers)}
+        columns |= {f"next_obs_{j}": x[1:, j] for j in range(numbers)}
         columns |= {"reward": np.round(x[:-1, 0]), "terminated": rng.random(n) < 0.01}
         pq.write_table(pa.table(columns), folder / f"{i:04d}.parquet", row_group_size=_GROUP)
     return folder
 
 
-def job_of(folder: Path) -> SumParts:
+def job_of(folder: Path, terms: int = 17) -> SumParts:
     """Return the work of summing a log."""
     source = FileSource(folder)
     sample = next(source.batches())
-    features = Fourier(order=2, max_terms=17).fit(sample.observation)
+    features = Fourier(order=2, max_terms=terms).fit(sample.observation)
     learner = CategoricalLSTD(gamma=0.9, n_features=features.n_features_, max_blocks=1)
     parts = cut_in_parts(source.row_groups or [], [], cuts=False)
     return SumParts(source, Model(features, learner), 1, parts)
@@ -90,28 +92,41 @@ def dask_worker(stack: ExitStack) -> Pool:
     return Cluster(stack.enter_context(client))
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, and print a line for each."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=float, default=1e6)  # 1e7 takes some minutes
-    rows = int(parser.parse_args(arguments).rows)
+def section(settings: Settings, progress: Callable[[str], None]) -> Result:
+    """Sum one log in turns: as a stream, by parts, by processes, by a Dask worker."""
+    rows = 3_000 if settings.quick else settings.log_rows
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        job = job_of(write_log(Path(folder), rows))
+        progress(f"workers: a log of {rows:,} rows")
+        job = job_of(write_log(Path(folder), rows, seed=settings.seed))
         stream(job)  # kernels are compiled
-        kinds: dict[str, Callable[[], Any]] = {
-            "one stream": lambda: stream(job),
-            "this process, by parts": lambda: by(Here(), job, 0),
-            "1 process": lambda: by(Processes(1), job, 1),
-            "2 processes": lambda: by(Processes(2), job, 2),
-            "1 Dask worker": lambda: by(dask_worker(stack), job, 1),
+        kinds: dict[str, Callable[[], float]] = {
+            _STREAM: lambda: stream(job),
+            "by parts, in this process": lambda: by(Here(), job, 0),
+            _ONE: lambda: by(Processes(1), job, 1),
+            _TWO: lambda: by(Processes(2), job, 2),
         }
-        print(f"{rows:,} rows, {job.model.features.n_features_} features, {len(job.parts)} parts")
+        if find_spec("distributed") is not None:
+            kinds[_DASK] = lambda: by(dask_worker(stack), job, 1)
+        if settings.quick:
+            kinds = dict(list(kinds.items())[:2])
+        seconds = {}
         for name, measure in kinds.items():
-            seconds = measure()
-            print(f"{name}: {seconds:.2f} s, {rows / seconds / 1e6:.2f} million rows/s", flush=True)
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
-        print(f"peak memory of a worker: {peak} MB")
+            progress(f"workers: {name}")
+            seconds[name] = measure()
+    shown = [
+        {"who": name, "seconds": x, "million rows/s": rows / x / 1e6} for name, x in seconds.items()
+    ]
+    parts = f"{job.model.features.n_features_} features, {len(job.parts)} parts"
+    return Result(
+        f"Parts of a log of {rows:,} rows, {parts}; processes have started before the clock runs",
+        shown,
+        [
+            Bar("two processes over one, in speed", _over(seconds, _ONE, _TWO), ">=", 1.6),
+            Bar("a Dask worker over one stream", _over(seconds, _STREAM, _DASK), ">=", 0.8),
+        ],
+    )
 
 
-if __name__ == "__main__":
-    main()
+def _over(seconds: dict[str, float], other: str, one: str) -> float | None:
+    """How many times as fast one is as the other; None if it was not measured."""
+    return seconds[other] / seconds[one] if one in seconds and other in seconds else None

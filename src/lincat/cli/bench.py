@@ -28,7 +28,7 @@ from lincat.cli.options import output_options
     type=click.IntRange(min=10_000),
     default=1_000_000,
     show_default=True,
-    help="Rows of the log that sums and stream learn from (batch).",
+    help="Rows of the log that is learned from (batch, workers, rows).",
 )
 @click.option("--quick", is_flag=True, help="Tiny sizes: see that it runs, judge nothing.")
 @click.option(
@@ -54,8 +54,8 @@ def bench(
 
     SECTION is any of startup, target, scaling, cores, memory, evaluate, speed, guards (of kernels),
     batches (of one update), intervals (of streams), batch (the batch solution), reduced
-    (variance-reduced steps); all by default,
-    which takes some minutes. C needs a compiler; JAX and PyTorch come with pip install
+    (variance-reduced steps), workers (who sum a log), rows (very many), questions (of sums); all by
+    default, which takes some minutes. C needs a compiler; JAX and PyTorch come with pip install
     'lincat[bench]', and are left out where they are missing. Exit code 1 says that a bar does not
     hold. Other work on the machine disturbs the numbers.
 
@@ -63,6 +63,7 @@ def bench(
     Examples:
       lincat bench
       lincat bench speed --rounds 5
+      lincat bench workers --log-rows 10000000
     """
     from lincat._files import new_folder, write_atomically
     from lincat.bench.machine import describe, load_average

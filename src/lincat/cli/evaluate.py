@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +14,10 @@ from lincat.cli.options import (
     find_local_modules,
     output_options,
     pairs,
+    plain_value,
     require_option,
     say,
+    storage_option,
     terminal,
     workers_options,
 )
@@ -69,6 +70,7 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
     type=click.Choice(list(FORMATS)),
     help="Where the name does not tell.",
 )
+@storage_option
 @click.option(
     "--column",
     "columns",
@@ -171,6 +173,7 @@ def evaluate(
     out: Path | None,
     force: bool,
     seed: int,
+    storage_options: dict[str, Any],
     quiet: bool,
     **flags: Any,
 ) -> None:
@@ -191,11 +194,13 @@ def evaluate(
       lincat evaluate gym:FrozenLake-v1 --gamma 0.95 --validate 2000
       lincat evaluate log.parquet --column reward=cash --gamma 0.99 --below 0
       lincat evaluate 'logs/**/*.parquet' --workers 8
+      lincat evaluate 's3://bucket/logs/*.parquet' --storage-option anon=true
       cat log.jsonl | lincat evaluate - --gamma 0.99
       lincat evaluate all.stats --gamma 0.95
     """
     from lincat.runs.folder import RunFolder
     from lincat.runs.from_statistics import StatisticsRun, open_statistics
+    from lincat.runs.given import Given
     from lincat.runs.loop import EvaluationRun
     from lincat.runs.pools import open_pool
     from lincat.runs.sources import open_source
@@ -211,7 +216,8 @@ def evaluate(
     find_local_modules()
     # Before anything is written or, with --force, cleared.
     whole = open_statistics(settings)
-    opened = open_source(settings) if whole is None else None
+    objects = Given(storage_options=storage_options)
+    opened = open_source(settings, objects) if whole is None else None
     pool = open_pool(settings, opened)
     folder = RunFolder.create(
         _default_folder(settings) if out is None else out, settings, force=force
@@ -273,10 +279,10 @@ def settings_of(
     if "columns" in given:
         given["columns"] = {**(values.get("columns") or {}), **_columns(given["columns"])}
     if "env_options" in given:
-        given["env_options"] = {key: _value(text) for key, text in given["env_options"].items()}
+        given["env_options"] = {key: plain_value(x) for key, x in given["env_options"].items()}
     for name in ("step_size", "passes"):
         if name in given:
-            given[name] = _value(given[name])
+            given[name] = plain_value(given[name])
     return given_here(config_from_dict({**values, **given}, "options"))
 
 
@@ -297,14 +303,6 @@ def _columns(roles: dict[str, str]) -> dict[str, Any]:
         role: names.split(",") if role.endswith(_SEVERAL) and "," in names else names
         for role, names in roles.items()
     }
-
-
-def _value(text: str) -> Any:
-    """A number, true, false or null where the text is one; else the text."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _default_folder(settings: EvaluationConfig) -> Path:

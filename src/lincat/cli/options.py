@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -85,6 +86,31 @@ def workers_options(command: Callable[..., Any]) -> Callable[..., Any]:
     number = "Sum Parquet files by so many processes; the figures are the same for any number."
     command = click.option("--scheduler", metavar="ADDRESS", help=address)(command)
     return click.option("--workers", type=click.IntRange(min=1), metavar="N", help=number)(command)
+
+
+def storage_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--storage-option``, for addresses such as s3://."""
+
+    def values(context: click.Context, option: click.Option, given: tuple[str, ...]) -> Any:
+        return {key: plain_value(text) for key, text in pairs(context, option, given).items()}
+
+    return click.option(
+        "--storage-option",
+        "storage_options",
+        multiple=True,
+        callback=values,
+        metavar="KEY=VALUE",
+        help="Of the file system of an address (s3://...), as Dask takes them: anon=true. Not "
+        "written to the run folder.",
+    )(command)
+
+
+def plain_value(text: str) -> Any:
+    """Return a number, true, false or null where a text is one; else the text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:

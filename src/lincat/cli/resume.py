@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -14,6 +14,7 @@ from lincat.cli.options import (
     machine_options,
     require_option,
     run_argument,
+    storage_option,
     trust_option,
     workers_options,
 )
@@ -32,6 +33,7 @@ from lincat.cli.options import (
 @click.option(
     "--on-bad-rows", type=click.Choice(["stop", "skip"]), help="Instead of what the run was told."
 )
+@storage_option
 @workers_options
 @trust_option
 @require_option
@@ -42,6 +44,7 @@ def resume(
     steps: int | None,
     append: bool,
     on_bad_rows: Literal["stop", "skip"] | None,
+    storage_options: dict[str, Any],
     workers: int | None,
     scheduler: str | None,
     trust_code: bool,
@@ -65,6 +68,7 @@ def resume(
       lincat resume runs/log --append march.csv
     """
     from lincat.runs.folder import RunFolder
+    from lincat.runs.given import Given
     from lincat.runs.resuming import continued
 
     folder = RunFolder.open(run)
@@ -72,6 +76,7 @@ def resume(
         find_local_modules()
     run_on = continued(
         folder,
+        Given(storage_options=storage_options),
         steps=steps,
         append=append,
         more=more,

@@ -15,6 +15,7 @@ from lincat.cli.options import (
     file_options,
     find_local_modules,
     pairs,
+    storage_option,
 )
 from lincat.features.registry import FEATURE_NAMES
 from lincat.tables.formats import FORMATS
@@ -46,6 +47,7 @@ _ENDING = ".stats"
 @click.option("--steps", type=WHOLE, help="Transitions to sum; all of a file by default.")
 @environment_options
 @click.option("--format", type=click.Choice(list(FORMATS)), help="Where the name does not tell.")
+@storage_option
 @click.option(
     "--column",
     "columns",
@@ -81,6 +83,7 @@ def stats(
     site: str,
     like: Path | None,
     gammas: tuple[float, ...],
+    storage_options: dict[str, Any],
     out: Path | None,
     as_json: bool,
     quiet: bool,
@@ -100,6 +103,7 @@ def stats(
       lincat evaluate all.stats --gamma 0.99
     """
     from lincat.cli.progress import run_to_the_end
+    from lincat.runs.given import Given
     from lincat.runs.source_statistics import SourceStatistics
     from lincat.runs.sources import open_source
     from lincat.runs.summing import Summing
@@ -108,7 +112,8 @@ def stats(
     settings = settings_of(source, None, given)
     find_local_modules()
     agreed = None if like is None else SourceStatistics.load(like)
-    summing = Summing(settings, open_source(settings), site=site, like=agreed, gammas=gammas)
+    opened = open_source(settings, Given(storage_options=storage_options))
+    summing = Summing(settings, opened, site=site, like=agreed, gammas=gammas)
     place = _place(Path(f"{summing.site}{_ENDING}") if out is None else out)
     run_to_the_end(summing, quiet=quiet)
     summing.result.save(place)

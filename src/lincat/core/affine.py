@@ -25,12 +25,13 @@ _NARROW = 0.1  # share of states that may be narrower than what its spacing suit
 def shifting(grid: Grid, amount: FloatArray) -> tuple[Grid, MassMap]:
     """Return the grid and the map of G + amount; the grid keeps its spacing if it can."""
     low, spacing = grid.low, grid.spacing
-    first, last = math.floor(amount.min() / spacing), math.ceil(amount.max() / spacing)
-    intervals = grid.intervals + last - first
-    if intervals > _MOST_INTERVALS:
-        coarse = Grid(low + first * spacing, grid.high + last * spacing, _MOST_INTERVALS)
+    ends = Grid(low + float(amount.min()), grid.high + float(amount.max()), 1)  # not too far off
+    if (ends.high - ends.low) / spacing > _MOST_INTERVALS:
+        coarse = Grid(ends.low, ends.high, _MOST_INTERVALS)
         atoms = grid.atoms + amount[:, None]
         return coarse, lambda masses: project(atoms, masses, coarse)
+    first, last = math.floor(amount.min() / spacing), math.ceil(amount.max() / spacing)
+    intervals = grid.intervals + last - first
     position = amount / spacing - first
     begin = np.minimum(np.floor(position).astype(np.int64), max(last - first - 1, 0))
     above = (position - begin)[:, None]
@@ -48,10 +49,12 @@ def shifting(grid: Grid, amount: FloatArray) -> tuple[Grid, MassMap]:
 
 def rescaling(grid: Grid, factor: FloatArray, amount: FloatArray) -> tuple[Grid, MassMap]:
     """Return a grid and the map of factor G + amount, which spreads atoms over their cells."""
-    cell = factor * grid.spacing
-    first = factor * grid.low + amount - 0.5 * cell
-    last = factor * grid.high + amount + 0.5 * cell
-    low, width = float(first.min()), float(last.max()) - float(first.min())
+    with np.errstate(over="ignore", invalid="ignore"):  # such ends are refused in the next line
+        cell = factor * grid.spacing
+        first = factor * grid.low + amount - 0.5 * cell
+        last = factor * grid.high + amount + 0.5 * cell
+    ends = Grid(float(first.min()), float(last.max()), 1)  # not too far off
+    low, width = ends.low, ends.high - ends.low
     spacing = max(float(np.quantile(cell, _NARROW)), width / _MOST_INTERVALS)
     intervals = math.ceil(width / spacing)
     common = Grid(low, low + spacing * intervals, intervals)

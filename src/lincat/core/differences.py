@@ -182,7 +182,8 @@ class Differences:
                     name,
                     side.cdf_values[i],
                     errors.size(each[:, i]),
-                    errors.coefficients @ each[:, i],
+                    errors.coefficients,
+                    each[:, i],
                     side.grid,
                     levels,
                 )[:, 0]

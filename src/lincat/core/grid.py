@@ -10,6 +10,7 @@ from lincat import kernels
 from lincat._arguments import check_gamma, check_integer, check_number, fail
 from lincat._typing import ArrayLike, FloatArray, IntArray
 
+_LARGEST = 1e150  # of an end: float64 holds the squares, and so the variances
 _MARGIN = 0.1  # by which a grid is wider, on each side, than the first transitions ask for
 _BOUND = 10  # of them at the same end make it a bound
 
@@ -43,6 +44,8 @@ class Grid:
         low = check_number(self.low, "low")
         high = check_number(self.high, "high")
         intervals = check_integer(self.intervals, "intervals", low=1)
+        if max(-low, high) > _LARGEST:
+            raise fail("grid", f"ends within ±{_LARGEST:g}", f"[{low:g}, {high:g}]")
         if low >= high:
             raise fail("high", f"a number above low = {low:g}", f"{high:g}")
         spacing = (high - low) / intervals

@@ -44,6 +44,7 @@ _DRAWS = 1000
 _BEYOND = 50  # draws, on average, that lie outside of an interval
 _OFF = 1.5  # times a known error that an interval reaches
 _CLEAR = 2.0  # standard errors that tell a probability from 0 or 1
+_AT_ONCE = 2**21  # CDF values of draws
 _INNER = 1e-3  # CDF values nearer to 0 or 1 are left out of simultaneous bands
 
 
@@ -327,22 +328,44 @@ def figures_of_draws(
     measure: str,
     cdf: FloatArray,
     se: FloatArray,
+    coefficients: FloatArray,
+    directions: FloatArray,
+    grid: Grid,
+    levels: FloatArray,
+) -> FloatArray:
+    """Return "quantile" or "cvar" at m levels, (draws, m), of CDF values (K,) with errors.
+
+    A draw of the errors is its coefficients, (draws, nu), times the directions, (nu, K). Some draws
+    at a time: on a grid that holds many states they would take a gigabyte.
+    """
+    parts = -(-len(coefficients) * grid.intervals // _AT_ONCE)
+    drawn = (some @ directions for some in np.array_split(coefficients, parts))
+    return np.concatenate([_figures_of(measure, cdf, se, E, grid, levels) for E in drawn])
+
+
+def _figures_of(
+    measure: str,
+    cdf: FloatArray,
+    se: FloatArray,
     errors: FloatArray,
     grid: Grid,
     levels: FloatArray,
 ) -> FloatArray:
-    """Return "quantile" or "cvar" at m levels, (draws, m), of CDF values (K,) with their errors.
+    """The same of errors (draws, K).
 
-    What lies above the highest level in every draw does not count, and is left out.
+    What lies above the highest level in every draw does not count, and is left out; so are the
+    atoms before the first that has mass in any, but for its neighbour: cells at an end are halves.
     """
+    K = grid.intervals
     least = turned(cdf, se, errors.min(axis=0))  # of all draws; it is monotone in the error
-    enough = np.flatnonzero(least >= levels.max())
-    m = min(int(enough[0]) + 1, grid.intervals) if len(enough) else grid.intervals
-    part = Grid(grid.low, grid.low + m * grid.spacing, m)
-    drawn = turned(cdf[:m], se[:m], errors[:, :m])
+    enough, some = np.flatnonzero(least >= levels.max()), np.flatnonzero((cdf != 0.0) | (se != 0.0))
+    last = min(int(enough[0]) + 1, K) if len(enough) else K
+    first = min(max(int(some[0]) - 1, 0), last - 1) if len(some) else 0
+    part = Grid(grid.low + first * grid.spacing, grid.low + last * grid.spacing, last - first)
+    drawn = turned(cdf[first:last], se[first:last], errors[:, first:last])
     if measure == "cvar":
         return risk.expected_shortfall(drawn, part, levels)
-    share = risk.spread_share(cdf[None])[:, : m + 1]
+    share = risk.spread_share(cdf[None])[:, first : last + 1]
     return risk.interpolated_quantile(drawn, part, levels, share=share)
 
 
@@ -357,9 +380,9 @@ def _by_draws(
         np.empty_like(centre),
     )
     for i, row in enumerate(cdf):
-        errors = coefficients @ uncertainty.directions[:, i]
-        moved = figures_of_draws(measure, row, se[i], errors, grid, levels) - centre[i]
-        margin[i] = np.quantile(np.abs(moved), uncertainty.confidence, axis=0)
+        directions = uncertainty.directions[:, i]
+        drawn = figures_of_draws(measure, row, se[i], coefficients, directions, grid, levels)
+        margin[i] = np.quantile(np.abs(drawn - centre[i]), uncertainty.confidence, axis=0)
     return centre - margin, centre + margin
 
 

@@ -93,13 +93,15 @@ class RadialBasis(Features):
         if not self.normalised:
             from scipy.spatial.distance import cdist
 
-            near = np.exp(-cdist(sample, self.centers_, "sqeuclidean") / (2.0 * self.width_**2))
+            near = np.exp(
+                -cdist(sample, self.centers_, "sqeuclidean") / (2.0 * self.width_ * self.width_)
+            )
             self._last_ = 1.0 / math.sqrt(1.0 + float(np.square(near).sum(axis=1).max()))
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
         points = as_points(observations, self._shift_.size)
         out = np.empty((len(points), self.n_features_))
-        rate = 0.5 / self.width_**2
+        rate = 0.5 / (self.width_ * self.width_)
         bad = kernels.features.radial_rows(
             out, points, self._shift_, self._factor_, self.centers_, rate, self._last_
         )

@@ -173,7 +173,7 @@ class Smooth(Features):
             if len(centers) and len(rows):
                 near = np.empty((len(rows), len(centers)))
                 inside = np.ascontiguousarray(z[rows])
-                rate = 0.5 / width**2
+                rate = 0.5 / (width * width)  # not width**2, which may overflow
                 kernels.features.radial_rows(near, inside, origin, unit, centers, rate, 0.0)
                 out[rows, middle : self._begin_[g + 1]] = near
 

@@ -9,7 +9,7 @@ copy them once more.
 import numpy as np
 
 from lincat.kernels.compiled import njit
-from lincat.kernels.guards import guard_buckets, guard_counts, guard_rows
+from lincat.kernels.guards import guard_buckets, guard_counts, guard_rows, refuse
 from lincat.kernels.layout import CALLED, INLINED, KERNEL, OWNING, aligned_zeros
 from lincat.kernels.simd import (
     add,
@@ -172,8 +172,9 @@ def count_states(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_sl
 @njit(**KERNEL)
 def mirror(square):
     """Below the diagonal, what is above it."""
+    refuse(square.shape[0] != square.shape[1])
     for i in range(square.shape[0]):
-        for j in range(min(i, square.shape[1])):
+        for j in range(i):
             square[i, j] = square[j, i]
 
 

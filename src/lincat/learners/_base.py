@@ -26,6 +26,7 @@ from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.first_rows import MOST_FEATURES, FirstRows
 from lincat.learners.inputs import Rows, used_rows
+from lincat.learners.last_good import LastGood, go_back, keep_good
 from lincat.learners.registry import AVERAGINGS, DTYPES
 from lincat.learners.schedules import (
     Seen,
@@ -59,6 +60,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     grid: Grid | str | None = None
     #: Whether the learner itself warns of what it meets; set it to False to tell of it yourself.
     warn: bool = True
+    #: Whether a divergence leads back to the last good parameters; else to those at its end.
+    recovers: bool = True
     #: Transitions seen and updates made.
     n_seen_: int = 0
     n_updates_: int = 0
@@ -68,6 +71,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     _first_: FirstRows | None = None
     #: Updates that the parameters it began with are worth: automatic steps begin smaller.
     _before_: int = 0
+    #: What a divergence leads back to.
+    _last_good_: LastGood | None = None
 
     def __init__(
         self,
@@ -116,6 +121,10 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     @abstractmethod
     def _predict(self, Phi: FeatureMatrix, parameters: FloatArray) -> _Answer:
         """What the parameters say of the states with features Phi."""
+
+    @abstractmethod
+    def _is_plausible(self, scores: FloatArray) -> bool:
+        """Whether phi·Theta (n, columns) may be what the parameters should say."""
 
     @abstractmethod
     def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> _Answer:
@@ -280,16 +289,18 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             chunk = transitions[part]
             steps = self._steps(chunk, batch_size)
             updates, to_look = -(-len(chunk) // batch_size), self._updates_to_look()
+            keep_good(self, chunk)
             done = self._run(chunk, steps.step, batch_size)
             if done < len(chunk):
-                self.n_updates_ += done // batch_size
-                self.n_seen_ += done
+                at = self.n_seen_ + done
                 largest = float(steps.largest[done])
                 alpha = float(steps.step[done]) * min(batch_size, len(chunk) - done)
                 # Not the step that failed, whatever the constants say of it.
                 safe = min(stable_step(largest, self._curvature()), alpha) / 4.0
                 auto = schedule_from(self.step_size) is None
-                raise DivergenceError(self.n_seen_, alpha, largest, safe, auto=auto)
+                if not go_back(self):
+                    self.n_updates_, self.n_seen_ = self.n_updates_ + done // batch_size, at
+                raise DivergenceError(at, alpha, largest, safe, auto=auto)
             self.n_updates_ += updates
             self.n_seen_ += len(chunk)
             self._seen_ = steps.seen

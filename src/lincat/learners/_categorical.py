@@ -34,6 +34,7 @@ _GROWS = 2  # times as many intervals as at first; then neighbours are merged
 # CDFs live in [0, 1], or not far from it; an error row of this norm means that Theta has left for
 # good, while all numbers are still finite.
 _LARGEST_ERROR = 1e6
+_LARGEST_CDF = 10.0  # of parameters that are worth going back to
 
 
 class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
@@ -343,6 +344,9 @@ class CategoricalLearner(Learner[ReturnDistribution], Forecasts):
 
     def _predict_with_error(self, Phi: FeatureMatrix, confidence: float) -> ReturnDistribution:
         return self._solution().predict(Phi, confidence=confidence)
+
+    def _is_plausible(self, scores: FloatArray) -> bool:
+        return bool(np.abs(self._distributions(scores)).max(initial=0.0) <= _LARGEST_CDF)
 
     # ------------------------------------------------------------------- sums beside the stream
 

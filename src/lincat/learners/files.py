@@ -15,12 +15,10 @@ import numpy as np
 from lincat._arguments import check_choice, check_number, fail
 from lincat._tensors import built, pack, read_packed, unpack, write_packed
 from lincat._text import listed, shown
-from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
 from lincat.learners._batch import BatchLearner
 from lincat.learners._categorical import CategoricalLearner
-from lincat.learners.averaging import IterateAverage
 from lincat.learners.batch_files import (
     SUMS,
     restore_batch,
@@ -29,9 +27,9 @@ from lincat.learners.batch_files import (
     state_of_sums,
 )
 from lincat.learners.categorical_lstd import CategoricalLSTD
-from lincat.learners.first_rows import FirstRows
+from lincat.learners.last_good import restore, state_of
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
-from lincat.learners.schedules import SCHEDULES, Seen
+from lincat.learners.schedules import SCHEDULES
 from lincat.statistics.block_statistics import Statistics
 
 _Kind = TypeVar("_Kind", bound=Learner[Any] | BatchLearner)
@@ -55,7 +53,10 @@ def save_bytes(learner: Learner[Any] | BatchLearner) -> bytes:
         arrays, numbers = state_of_batch(learner)
     else:
         learner._end_warm_up()
-        arrays, numbers = _state(learner)
+        arrays, numbers = state_of(learner)
+        if isinstance(learner, CategoricalLearner) and learner.statistics_ is not None:
+            sums, numbers["statistics"] = state_of_sums(learner.statistics_)
+            arrays |= sums
     params = {name: _plain(value) for name, value in learner.get_params().items()}
     return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
 
@@ -108,66 +109,9 @@ def _build(content: bytes) -> Learner[Any] | BatchLearner:
         arrays = {name: array for name, array in arrays.items() if not name.startswith(SUMS)}
     if not {"Theta"} <= set(arrays) <= _ARRAYS | set(learner._matrices):
         raise fail("arrays", f"Theta and some of {', '.join(sorted(_ARRAYS))}", sorted(arrays))
-    _restore(learner, arrays, header["state"])
+    restore(learner, arrays, header["state"])
     _check_state(learner, arrays)
     return learner
-
-
-def _state(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, Any]]:
-    """Arrays and numbers from which learning continues bit for bit."""
-    average = learner._average_
-    theta, iterates = learner._theta_and_sums()
-    arrays = {"Theta": np.ascontiguousarray(theta)}
-    if average.needs_sums:
-        arrays["U"] = np.ascontiguousarray(iterates)
-    for name in ("begin_sum", "next_sum", "folded_sum"):
-        if getattr(average, name) is not None:
-            arrays[name] = getattr(average, name)
-    for name in learner._matrices:
-        arrays[name] = getattr(learner, f"_{name}_")
-    if learner._first_ is not None:
-        arrays["first_rows"] = learner._first_.rows
-    numbers: dict[str, Any] = {
-        "n_seen": learner.n_seen_,
-        "n_updates": learner.n_updates_,
-        "largest_norm": learner._seen_.largest,
-        "ended": learner._seen_.ended,
-        "near": learner._seen_.near,
-        "slowest": learner._seen_.slowest,
-        "average": {
-            "kind": average.kind,
-            "horizon": average.horizon,
-            "fold_every": average.fold_every,
-            "growth": average.growth,
-            "least": average.least,
-        },
-        "windows": [average.begin, average.next_begin, average.folded],
-        "extra": learner._extra_state(),
-    }
-    if isinstance(learner, CategoricalLearner) and learner.statistics_ is not None:
-        sums, numbers["statistics"] = state_of_sums(learner.statistics_)
-        arrays |= sums
-    return arrays, numbers
-
-
-def _restore(learner: Learner[Any], arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
-    """Restore what :func:`_state` gave."""
-    learner.n_seen_, learner.n_updates_ = numbers["n_seen"], numbers["n_updates"]
-    # Files of 0.1.0 end with R: as if all features were as long, and no episode had ended.
-    largest, learner._waiting_ = numbers["largest_norm"], []
-    ended = numbers.get("ended", (1.0 - learner.gamma) * largest * learner.n_updates_)
-    learner._seen_ = Seen(largest, ended, numbers.get("near", False), numbers.get("slowest", 0.0))
-    if "first_rows" in arrays:
-        learner._first_ = FirstRows(arrays["first_rows"])
-    average = learner._average_ = IterateAverage(**numbers["average"])
-    average.begin, average.next_begin, average.folded = numbers["windows"]
-    learner._restore_extra(numbers["extra"])
-    for name in ("begin_sum", "next_sum", "folded_sum"):
-        setattr(average, name, arrays.get(name))
-    for name in learner._matrices:
-        setattr(learner, f"_{name}_", arrays.get(name))
-    # Laid out for kernels when there is more to learn: only then is the kind of features known.
-    learner._Theta_, learner._U_ = arrays["Theta"], arrays.get("U", np.zeros((0, 0)))
 
 
 def _check_state(learner: Learner[Any], arrays: dict[str, Any]) -> None:

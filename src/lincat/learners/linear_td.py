@@ -15,6 +15,7 @@ from lincat.learners.inputs import kernel_features
 
 # A TD error so many times larger than any return means that psi has left for good.
 _LARGEST_ERROR = 1e6
+_LARGEST_VALUE = 10.0  # likewise, of parameters that are worth going back to
 
 
 @final
@@ -73,7 +74,7 @@ class LinearTD(Learner[FloatArray]):
             transitions.reward,
             transitions.discounts(self.gamma),
             step,
-            _LARGEST_ERROR * max(self._scale_, 1e-300) / max(1.0 - self.gamma, 1e-6),
+            _LARGEST_ERROR * self._largest_return(),
             self._average_.in_sums(self.n_updates_),
             batch_size,
         )
@@ -81,6 +82,12 @@ class LinearTD(Learner[FloatArray]):
         if self._average_.needs_sums:
             self._U_[:, 0] = sums
         return int(done)
+
+    def _largest_return(self) -> float:
+        return max(self._scale_, 1e-300) / max(1.0 - self.gamma, 1e-6)
+
+    def _is_plausible(self, scores: FloatArray) -> bool:
+        return bool(np.abs(scores).max(initial=0.0) <= _LARGEST_VALUE * self._largest_return())
 
     @property
     def psi_(self) -> FloatArray:

@@ -132,6 +132,7 @@ class Trial:
             averaging=averaging,
             n_features=arena.problem.Phi.shape[1],
         )
+        self._learner.recovers = False  # curves show where it led
         self._batches = Batches(arena.problem, arena.batch_size, seed)
         self.updates, self.diverged = 0, False
         self._ready: Transitions | None = None
@@ -154,7 +155,7 @@ class Trial:
 
     @property
     def Theta(self) -> FloatArray:
-        """The current iterate; the last good one after divergence."""
+        """The current iterate; the last finite one after divergence."""
         return self._learner.Theta_
 
     @property

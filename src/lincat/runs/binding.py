@@ -20,6 +20,7 @@ from lincat.runs.sources import Opened
 from lincat.tables.file_source import FileSource
 from lincat.tables.fingerprints import Fingerprint, digest_of, of_file
 from lincat.tables.formats import FORMATS
+from lincat.tables.stores import is_address
 
 # What may change on the way: each is checked in its own way, or only says how far to go.
 _FREE = ("steps", "on_bad_rows", "source", "given_in", "trust_pickle", "workers", "scheduler")
@@ -137,7 +138,7 @@ def resolved(config: EvaluationConfig) -> EvaluationConfig:
 
 def _is_path(word: str, folder: str) -> bool:
     """Whether a word of a source names a place, seen from a folder, and not something else."""
-    if word == "-" or is_mark(word) or word in catalog.names():
+    if word == "-" or is_mark(word) or is_address(word) or word in catalog.names():
         return False
     endings = tuple(ending for known in FORMATS.values() for ending in known)
     like = word.endswith((".json", *endings)) or any(sign in word for sign in "*?[")

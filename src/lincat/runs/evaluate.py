@@ -38,6 +38,7 @@ def evaluate(
     seed: int = 0,
     format: FormatName | None = None,
     columns: Columns | Mapping[str, str | Sequence[str]] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     on_bad_rows: Literal["stop", "skip"] = "stop",
     missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
     workers: int | None = None,
@@ -99,6 +100,9 @@ def evaluate(
         Of a file whose name does not tell.
     columns : Columns or mapping, optional
         Which column holds what, ``{"reward": "cash"}``; found by their names where not given.
+    storage_options : mapping, optional
+        Of the file system of addresses such as "s3://bucket/logs", as Dask takes them:
+        ``{"anon": True}``. They are written nowhere.
     on_bad_rows : "stop" or "skip"
     missing : "auto", "indicator", "skip" or "stop"
         What to do with cells of observations that are missing.
@@ -181,6 +185,7 @@ def resume(
     steps: int | None = None,
     append: bool = False,
     on_bad_rows: Literal["stop", "skip"] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     workers: int | None = None,
     client: Any = None,
     trust_code: bool = False,
@@ -202,6 +207,8 @@ def resume(
         Learn from rows that were added to its logs, or to the frame.
     on_bad_rows : "stop" or "skip", optional
         Instead of what the run was told.
+    storage_options : mapping, optional
+        As for :func:`evaluate`, if it was given some.
     workers : int, optional
     client : distributed.Client, optional
         Who sums the parts of a log that are left, instead of who did.
@@ -217,7 +224,8 @@ def resume(
     2000
     """
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
-    given = Given(source, policy, None if features is None else our_features(features), client)
+    own = None if features is None else our_features(features)
+    given = Given(source, policy, own, client, storage_options)
     trust = trust_code or (isinstance(run, Run) and run.trusts_code)
     going_on = continued(
         *(folder, given),

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail, reason
+from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.inference.answer import Answer, Caution
 from lincat.inference.heterogeneity import compare_sites
@@ -161,6 +162,18 @@ def model_of(asked: Asked, config: EvaluationConfig) -> Model:
     )
     learner.add_statistics(asked.pooled, typical_features(asked.whole))
     return Model(features, learner)
+
+
+def quick_returns(
+    asked: Asked, gamma: float, intervals: int, observations: Any, confidence: float | None
+) -> ReturnDistribution:
+    """Return distributions and nothing else: of observations, or of the states of a page."""
+    config = EvaluationConfig(source=["-"], gamma=gamma, intervals=intervals)
+    model = model_of(asked, config)
+    if observations is not None:
+        return model.predict(observations, confidence=confidence)
+    shown = states_of(asked, config.n_states)
+    return model.predict_shown(shown, confidence=confidence).labelled(shown.names)
 
 
 def check_model(model: Model, shown: ShownStates, asked: Asked, level: float) -> Validation | None:

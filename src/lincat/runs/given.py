@@ -6,8 +6,8 @@ needs to continue.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,12 +38,15 @@ class Given:
     features : Features
     client : distributed.Client
         Of Dask.
+    storage_options : mapping
+        Of the file system of addresses. They may hold secrets, so that no file has them.
     """
 
     source: Any = None
     policy: Callable[..., Any] | Policy | Predictor | None = None
     features: Features | None = None
     client: Any = None
+    storage_options: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def transformer(self) -> object:
@@ -53,6 +56,7 @@ class Given:
 
 def taken(options: dict[str, Any], client: Any = None) -> Given:
     """Return the objects among the arguments of a run, and leave their marks in their place."""
+    storage_options = options.pop("storage_options")
     source, policy, features = (options[name] for name in ("source", "policy", "features"))
     words = words_of(source)
     given = Given(
@@ -60,6 +64,7 @@ def taken(options: dict[str, Any], client: Any = None) -> Given:
         policy=None if isinstance(policy, str) else policy,
         features=None if isinstance(features, str) else our_features(features),
         client=client,
+        storage_options=storage_options,
     )
     options["source"] = [mark_of(source)] if words is None else words
     options["policy"] = policy if given.policy is None else mark_of(policy)

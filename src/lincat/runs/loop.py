@@ -25,6 +25,7 @@ from lincat.data.transitions import Transitions
 from lincat.features.tabular import TableFullError
 from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
+from lincat.learners.last_good import is_plausible
 from lincat.runs.beginning import begin_model, pilot_rows, rehearse
 from lincat.runs.binding import check_same_config, check_same_source, fingerprints_of, resolved
 from lincat.runs.conclude import SourceFacts, answer_of
@@ -322,7 +323,8 @@ class EvaluationRun:
             self.seconds = before + now - begun
             self.recorder.record(self.seconds)
             due = now - kept > _SECONDS_BETWEEN_CHECKPOINTS or learner.n_seen_ > doubled
-            if due and learner.n_seen_ > 0:
+            # Of parameters that run away nothing is kept: the checkpoint before stays.
+            if due and learner.n_seen_ > 0 and is_plausible(learner, transitions):
                 self._keep()
                 kept = time.perf_counter()
                 doubled = 2 * learner.n_seen_ if self._opened.is_live else math.inf

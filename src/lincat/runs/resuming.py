@@ -17,9 +17,10 @@ from lincat.runs.lock import claim, release
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.pools import open_pool
 from lincat.runs.so_far import SoFar
-from lincat.runs.sources import Opened, open_source
+from lincat.runs.sources import Opened, StorageOptions, open_source
 from lincat.tables.finding import find_files
 from lincat.tables.readers import STDIN
+from lincat.tables.stores import is_address
 
 
 def continued(
@@ -99,7 +100,8 @@ def _continued(
     if steps is not None or append:
         config = msgspec.structs.replace(config, steps=steps)
     if append and (given is None or given.source is None):
-        config = _with_new_files(folder, config, list(more))
+        options = None if given is None else given.storage_options
+        config = _with_new_files(folder, config, list(more), options)
     opened = open_source(resolved(config), given)
     checkpoint = folder.checkpoints.newest()
     pool = None
@@ -113,7 +115,7 @@ def _continued(
 
 
 def _with_new_files(
-    folder: RunFolder, config: EvaluationConfig, more: list[str]
+    folder: RunFolder, config: EvaluationConfig, more: list[str], options: StorageOptions
 ) -> EvaluationConfig:
     """Put files that are new behind those that were read, whatever they are called."""
     checkpoint = folder.checkpoints.intact().place
@@ -128,9 +130,9 @@ def _with_new_files(
         return config
     places, here = so_far.places, os.getcwd()
     if config.given_in not in (None, here):  # MORE is meant from here, all others from there
-        places = [os.path.join(config.given_in, place) for place in places]
+        places = [x if is_address(x) else os.path.join(config.given_in, x) for x in places]
     given = [*resolved(config).source, *more]
-    files = find_files(given, config.format)
+    files = find_files(given, config.format, options)
     # Folders and patterns stay, as more may come to them; a file that is named twice is read once.
     source = list(dict.fromkeys([*places, *files, *given]))
     return given_here(msgspec.structs.replace(config, source=source, given_in=here))

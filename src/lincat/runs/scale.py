@@ -160,6 +160,9 @@ def _nodes_for(discount: FloatArray) -> FloatArray:
     That of a row is at most a quarter of the square of its gap; the least on average come from gaps
     like the density to the power of −1/3 (Panter and Dite, 1951).
     """
+    low, high = float(discount.min()), float(discount.max())
+    if high - low <= _ROUNDING * high:
+        return np.unique([low, high])
     count, edge = np.histogram(discount, bins=_BINS)
     share = np.concatenate([[0.0], np.cumsum(np.cbrt(count))])
     return np.unique(np.interp(np.linspace(0.0, share[-1], _NODES), share, edge))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from lincat.runs.shown import ShownStates
 from lincat.runs.site import Clock, HeldReturns, Site
 from lincat.statistics.merging import agreed_nodes, merge_statistics
 from lincat.statistics.parts import renumbered
+
+if TYPE_CHECKING:
+    from lincat.core.distribution import ReturnDistribution
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,52 @@ class SourceStatistics:
         from lincat.runs.statistics_files import load
 
         return load(path)
+
+    def returns(
+        self,
+        *,
+        gamma: float = 0.99,
+        intervals: int = 200,
+        observations: Any = None,
+        confidence: float | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        last_blocks: int | None = None,
+    ) -> ReturnDistribution:
+        """Answer one question, in milliseconds where there are few features.
+
+        Distributions alone, on a grid of few intervals: :func:`lincat.evaluate` checks them against
+        held-out returns, compares sites, and keeps a run folder.
+
+        Parameters
+        ----------
+        gamma : float
+        intervals : int
+            K; there are K + 1 atoms, where the returns are.
+        observations : array or list of ids, optional
+            States to answer for; by default the start, or any state, and the most frequent.
+        confidence : float, optional
+            With it the answer carries its sampling error (``interval``, ``band``).
+        since, until : str, optional
+            Only blocks of time between these.
+        last_blocks : int, optional
+            Only the last so many blocks of each site.
+
+        Examples
+        --------
+        >>> import lincat
+        >>> lake = lincat.stats("frozen_lake", steps=20_000)
+        >>> for gamma in (0.9, 0.95):
+        ...     returns = lake.returns(gamma=gamma)
+        ...     print(returns.names[0], returns.mean()[0].round(4))
+        start 0.0046
+        start 0.008
+        """
+        from lincat.runs.asked_statistics import ask
+        from lincat.runs.from_statistics import quick_returns
+
+        asked = ask(self, since=since, until=until, last_blocks=last_blocks)
+        return quick_returns(asked, gamma, intervals, observations, confidence)
 
     def called(self, name: str) -> SourceStatistics:
         """Return the statistics of a single site under another name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,9 +28,13 @@ from lincat.runs.given import Given, check_given, names_transformer
 from lincat.tables.file_source import FileSource
 from lincat.tables.formats import FORMATS
 from lincat.tables.places import is_frame
+from lincat.tables.stores import is_address
 
 #: What acts in an environment.
 Acting: TypeAlias = str | Callable[..., Any] | Policy | Predictor
+
+#: Of the file system of addresses.
+StorageOptions: TypeAlias = Mapping[str, Any] | None
 
 _DEFAULT_GAMMA = 0.99
 _DEFAULT_STEPS = 200_000  # of what has no end
@@ -100,7 +104,7 @@ def open_source(config: EvaluationConfig, given: Given | None = None) -> Opened:
     if isinstance(policy, str):
         check_given(policy, "policy")
     if given.source is None:
-        opened = _named(config, policy)
+        opened = _named(config, policy, given.storage_options)
     else:
         opened = _object(config, given.source, policy)
     return opened if given.features is None else replace(opened, features=given.features)
@@ -127,12 +131,12 @@ def _line_for(thing: Any) -> str:
     return ""
 
 
-def _named(config: EvaluationConfig, policy: Acting) -> Opened:
+def _named(config: EvaluationConfig, policy: Acting, options: StorageOptions) -> Opened:
     first = config.source[0]
     check_given(first, "source")
     prefix, _, name = first.partition(":")
     if len(config.source) > 1 and not first.endswith(".stats"):
-        return _files(config)
+        return _files(config, options=options)
     if prefix == "gym" and name:
         return _gym(config, name, policy)
     if prefix == "minari" and name:
@@ -140,6 +144,8 @@ def _named(config: EvaluationConfig, policy: Acting) -> Opened:
     if first.endswith(".stats"):
         remedy = f"lincat evaluate {first} answers from it"
         raise fail("SOURCE", "rows", f"{first}, which holds none", remedy)
+    if is_address(first):
+        return _files(config, options=options)
     if first in catalog.names():
         return _process(config, catalog.build(first, seed=config.seed))
     if first.endswith(".json") and not _is_array(first):
@@ -158,7 +164,7 @@ def _named(config: EvaluationConfig, policy: Acting) -> Opened:
     )
 
 
-def _files(config: EvaluationConfig, frame: Any = None) -> Opened:
+def _files(config: EvaluationConfig, frame: Any = None, options: StorageOptions = None) -> Opened:
     source = FileSource(
         config.source if frame is None else frame,
         columns=config.columns,
@@ -167,6 +173,7 @@ def _files(config: EvaluationConfig, frame: Any = None) -> Opened:
         missing=config.missing,
         by_name=":" in config.features or names_transformer(config.features),
         episode_end=config.episode_end,
+        storage_options=options,
     )
     return Opened(
         source,

@@ -30,6 +30,7 @@ def stats(
     seed: int = 0,
     format: FormatName | None = None,
     columns: Columns | Mapping[str, str | Sequence[str]] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     on_bad_rows: Literal["stop", "skip"] = "stop",
     missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
     episode_end: Literal["terminated", "truncated"] = "terminated",
@@ -61,7 +62,7 @@ def stats(
         (not ids) in their observations, or more than 64 different rewards, need it to be merged.
     gammas : sequence of float
         For which held-out returns are kept, by which answers are checked; ten by default.
-    steps, seed, format, columns, on_bad_rows, missing, episode_end, policy, n_envs
+    steps, seed, format, columns, storage_options, on_bad_rows, missing, episode_end, policy, n_envs
         As for :func:`evaluate`.
     env_options, trust_pickle, sampling, features, feature_options
         Likewise.

@@ -38,6 +38,7 @@ from lincat.runs.stream import limited
 from lincat.runs.validation import held_out_rows, spread_hold_out
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.parts import settled
+from lincat.tables.stores import is_address
 
 _BUMPS = ((20_000, 64), (float("inf"), 100))  # of smooth features, for at most so many rows
 _BLOCKS, _DENSE_BLOCKS = 64, 32  # of tables, and of other features, whose sums are larger
@@ -284,4 +285,5 @@ class _Sums:
 
 def _called(config: EvaluationConfig, opened: Opened) -> str:
     first = config.source[0]
-    return Path(first).stem if Path(first).exists() else opened.source.description
+    named = Path(first).exists() or is_address(first)
+    return Path(first).stem if named else opened.source.description

@@ -18,12 +18,12 @@ from lincat.data.steps import ObservationSpace, Steps
 from lincat.tables import cells
 from lincat.tables.columns import Columns, find_columns
 from lincat.tables.episodes import EpisodeRows, TransitionRows
-from lincat.tables.finding import find_files
 from lincat.tables.fingerprints import Fingerprint
 from lincat.tables.layout import Layout, check_types, find_layout, taken_as
-from lincat.tables.places import FilePlace, FramePlace, Place, is_frame
-from lincat.tables.readers import Chunk, Table, format_of
+from lincat.tables.places import Place, find_places
+from lincat.tables.readers import Chunk, Table
 from lincat.tables.rows import MissingPolicy, Rows, checked_rows
+from lincat.tables.stores import at_once
 
 # Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
 # may have large observations.
@@ -72,6 +72,9 @@ class FileSource:
         What the last row of an episode means in a table without a terminated column.
     by_name : bool
         Whether several columns of numbers come by name (mixed), as they do with texts.
+    storage_options : mapping, optional
+        Of the file system of addresses such as ``"s3://bucket/logs"``, as fsspec and Dask take
+        them.
     batch_rows : int
         Rows read at a time.
 
@@ -97,13 +100,14 @@ class FileSource:
         missing: MissingPolicy | Literal["auto"] = "stop",
         episode_end: str = "terminated",
         by_name: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
         batch_rows: int = 65536,
     ) -> None:
         self._columns = Columns() if columns is None else columns
         check_choice(missing, "missing", (*get_args(MissingPolicy), "auto"))
         self._stop = check_choice(on_bad_rows, "on_bad_rows", ("stop", "skip")) == "stop"
         self._episode_end = check_choice(episode_end, "episode_end", ("terminated", "truncated"))
-        self._places = _find_places(paths, format)
+        self._places = find_places(paths, format, storage_options)
         self._by_name = by_name
         self._look_for_missing = missing == "auto" and self._stop
         self._missing: MissingPolicy = "stop" if missing == "auto" else missing
@@ -138,10 +142,12 @@ class FileSource:
         What comes only once has none.
         """
         needed, known = self._layout.columns.needed, upto or {}
-        found = []
-        for place in self._places:
+
+        def of(place: Place) -> Fingerprint | None:
             before = known.get(os.path.abspath(place.name), known.get(place.name))
-            found.append(place.fingerprint(needed, before))
+            return place.fingerprint(needed, before)
+
+        found = at_once(of, self._places, near=self._places[0].near)
         return [print for print in found if print is not None]
 
     @property
@@ -152,7 +158,7 @@ class FileSource:
     @property
     def n_rows(self) -> int | None:
         """The number of rows in all files, of text about that; None for what comes only once."""
-        counts = [self._rows_in(place) for place in self._places]
+        counts = at_once(self._rows_in, self._places, near=self._places[0].near)
         return None if None in counts else sum(filter(None, counts))
 
     @property
@@ -215,7 +221,7 @@ class FileSource:
     @property
     def row_groups(self) -> list[int] | None:
         """The rows of each group that can be read alone, in order; None where there are none."""
-        groups = [place.groups() for place in self._places]
+        groups = at_once(lambda place: place.groups(), self._places, near=self._places[0].near)
         return None if None in groups else [n for group in groups for n in group or ()]
 
     def between(self, first: int, stop: int) -> Iterator[Steps]:
@@ -412,10 +418,3 @@ def _cut(chunk: Chunk, start: int, stop: int | None) -> Chunk:
     start = max(start, 0)
     columns = {name: values.slice(start, n - start) for name, values in chunk.columns.items()}
     return Chunk(columns, n - start, chunk.first + start, chunk.first + n)
-
-
-def _find_places(source: Any, format: str | None) -> Sequence[Place]:
-    if is_frame(source):
-        return [FramePlace.of(source)]
-    files = find_files(source, format)
-    return [FilePlace(file, format_of(files[0], format)) for file in files]

@@ -1,13 +1,13 @@
 """What tells one source from another: where it is, how much of it there is, and what is in it.
 
-Files are compared byte by byte; of one above 4 MB, a thousand blocks all over it are. Files that
-are written again to add rows (Parquet, Arrow) are known by their first rows too.
+Files are compared byte by byte; of one above 4 MB, a thousand blocks all over it are (eight larger
+ones where it is fetched from a store). Files that are written again to add rows (Parquet, Arrow)
+are known by their first rows too.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -15,10 +15,13 @@ import msgspec
 import pyarrow as pa
 
 from lincat.tables.readers import Table, reading
+from lincat.tables.stores import DISK, Store
 
 _WHOLE: Final = 1 << 22  # bytes that are all looked at
 _BLOCKS: Final = 1024
 _BLOCK: Final = 4096
+_FAR_BLOCKS: Final = 8  # of a file in a store, where each is a request
+_FAR_BLOCK: Final = 1 << 16
 _ROWS: Final = 1000
 
 
@@ -51,7 +54,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
         return now.extent >= self.extent and upto.digest == self.digest
 
 
-def of_file(path: str, upto: Fingerprint | None = None) -> Fingerprint:
+def of_file(path: str, upto: Fingerprint | None = None, store: Store = DISK) -> Fingerprint:
     r"""Return that of a file, or of as much of it as another one knew.
 
     Examples
@@ -67,16 +70,17 @@ def of_file(path: str, upto: Fingerprint | None = None) -> Fingerprint:
     (False, True)
     """
     with reading(path, "file"):
-        extent = os.stat(path).st_size if upto is None else upto.extent
+        extent = store.size(path) if upto is None else upto.extent
+        blocks, block = (_BLOCKS, _BLOCK) if store.near else (_FAR_BLOCKS, _FAR_BLOCK)
         digest = hashlib.sha256()
-        with open(path, "rb") as file:
+        with store.open(path) as file:
             if extent <= _WHOLE:
                 digest.update(file.read(extent))
             else:
-                for i in range(_BLOCKS):
-                    file.seek((extent - _BLOCK) * i // (_BLOCKS - 1))
-                    digest.update(file.read(_BLOCK))
-    return Fingerprint(os.path.abspath(path), extent, digest.hexdigest())
+                for i in range(blocks):
+                    file.seek((extent - block) * i // (blocks - 1))
+                    digest.update(file.read(block))
+    return Fingerprint(store.place(path), extent, digest.hexdigest())
 
 
 def first_of(

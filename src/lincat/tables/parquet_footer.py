@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 _LARGEST = 1 << 20  # bytes: larger ones take long, and are of files that are no small bombs
@@ -39,20 +38,26 @@ class ColumnFacts:
     nulls: int
 
 
-def column_facts(path: str) -> list[ColumnFacts] | None:
+def column_facts(file: Any, size: int) -> list[ColumnFacts] | None:
     """Return the columns of all row groups; None where the footer is too large, or is none.
+
+    Parameters
+    ----------
+    file : binary file
+    size : int
+        Its bytes.
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import io
     >>> import pyarrow, pyarrow.parquet
     >>> from lincat.tables.parquet_footer import column_facts
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "log.parquet"
+    >>> file = io.BytesIO()
     >>> pyarrow.parquet.write_table(pyarrow.table({"x": [1, None]}), file)
-    >>> [(x.name, x.rows, x.numbers, x.nulls) for x in column_facts(str(file))]
+    >>> [(x.name, x.rows, x.numbers, x.nulls) for x in column_facts(file, file.tell())]
     [('x', 2, 2, 1)]
     """
-    content = _footer(path)
+    content = _footer(file, size)
     if content is None:
         return None
     try:
@@ -72,16 +77,15 @@ def column_facts(path: str) -> list[ColumnFacts] | None:
         return None  # Arrow, which reads it next, says what is wrong
 
 
-def _footer(path: str) -> bytes | None:
-    whole = Path(path).stat().st_size
-    with open(path, "rb") as file:
-        file.seek(max(0, whole - 8))
-        end = file.read(8)
-        size = int.from_bytes(end[:4], "little")
-        if end[4:] != b"PAR1" or size > min(_LARGEST, whole - 8):
-            return None
-        file.seek(whole - 8 - size)
-        return file.read(size)
+def _footer(file: Any, whole: int) -> bytes | None:
+    file.seek(max(0, whole - 8))
+    end = file.read(8)
+    size = int.from_bytes(end[:4], "little")
+    if end[4:] != b"PAR1" or size > min(_LARGEST, whole - 8):
+        return None
+    file.seek(whole - 8 - size)
+    content: bytes = file.read(size)
+    return content
 
 
 class _Thrift:

@@ -14,16 +14,19 @@ import pyarrow as pa
 
 from lincat._arguments import fail, reason
 from lincat.tables.counting import count_rows
+from lincat.tables.finding import stored_files
 from lincat.tables.fingerprints import Fingerprint, first_of, of_file, of_rows
 from lincat.tables.readers import (
     STDIN,
     Chunk,
     Table,
     arrow_chunk,
+    format_of,
     name_of,
     open_table,
     row_groups,
 )
+from lincat.tables.stores import DISK, Store
 from lincat.tables.times import WithTimes
 
 
@@ -46,6 +49,10 @@ class Place(Protocol):
     def exact(self) -> bool:
         """Whether :meth:`count` tells exactly how many rows there are."""
 
+    @property
+    def near(self) -> bool:
+        """Whether to look at it costs next to nothing."""
+
     def open(self, *, stop: bool) -> Table:
         """Open it; with ``stop`` a row that cannot be parsed is an error."""
 
@@ -67,6 +74,12 @@ class FilePlace:
 
     path: str
     format: str
+    store: Store = DISK
+
+    @property
+    def near(self) -> bool:
+        """Whether it is on this machine's disk."""
+        return self.store.near
 
     @property
     def name(self) -> str:
@@ -85,7 +98,7 @@ class FilePlace:
 
     def open(self, *, stop: bool) -> Table:
         """Open the file; folders ``key=value`` above it are columns, as Hive and Spark write."""
-        table = open_table(self.path, self.format, stop=stop)
+        table = open_table(self.path, self.format, stop=stop, store=self.store)
         parts = (part.partition("=") for part in PurePath(self.path).parts[:-1])
         keys = {key: unquote(value) for key, sign, value in parts if key and sign}
         keys = {key: value for key, value in keys.items() if key not in table.names}
@@ -93,11 +106,11 @@ class FilePlace:
 
     def count(self) -> int | None:
         """Return the number of rows; of text the number of lines."""
-        return count_rows(self.path, self.format)
+        return count_rows(self.path, self.format, self.store)
 
     def groups(self) -> list[int] | None:
         """Return the rows of each row group of a Parquet file; None for other formats."""
-        return row_groups(self.path) if self.format == "parquet" else None
+        return row_groups(self.path, self.store) if self.format == "parquet" else None
 
     def fingerprint(
         self, columns: Sequence[str], upto: Fingerprint | None = None
@@ -105,7 +118,7 @@ class FilePlace:
         """Return that of the file; Parquet and Arrow files are written again to add rows."""
         if self.once:
             return None
-        found = of_file(self.path, upto)
+        found = of_file(self.path, upto, self.store)
         if self.format not in ("parquet", "arrow"):
             return found
         table = self.open(stop=False)
@@ -133,6 +146,7 @@ class FramePlace:
     format: str = field(default="frame", init=False)
     once: bool = field(default=False, init=False)
     exact: bool = field(default=True, init=False)
+    near: bool = field(default=True, init=False)
 
     @classmethod
     def of(cls, frame: Any) -> FramePlace:
@@ -163,6 +177,17 @@ class FramePlace:
         """Return that of the columns in use."""
         named = [name for name in self.table.column_names if name in columns]
         return of_rows(self.name, self.table.select(named), upto)
+
+
+def find_places(
+    source: Any, format: str | None, options: Mapping[str, Any] | None
+) -> Sequence[Place]:
+    """Return the tables of paths, or the one of a frame."""
+    if is_frame(source):
+        return [FramePlace.of(source)]
+    files = stored_files(source, format, options)
+    kind = format_of(next(iter(files)), format)
+    return [FilePlace(file, kind, store) for file, store in files.items()]
 
 
 class _Partition:

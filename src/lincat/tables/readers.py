@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,16 +19,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lincat._arguments import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, fail, reason
 from lincat._text import one_line
 from lincat._typing import IntArray
 from lincat.tables.formats import FORMATS
 from lincat.tables.parquet_footer import ColumnFacts, column_facts
+from lincat.tables.stores import DISK, Store, is_address
 
 STDIN = "-"
 # Bytes of a column of a row group read ahead. Without a limit the reader loads the whole column of
 # a row group, and a file may be a single row group.
 _READ_AHEAD = 1 << 16
+_FAR_AHEAD = 1 << 22  # where each read is a request
 _MOST_COLUMNS = 1 << 16
 _LARGEST_CELL = 1 << 20  # numbers of an observation, or bytes of a text
 
@@ -104,20 +105,20 @@ def format_of(path: str, given: str | None) -> str:
     raise fail(name_of(path), f"a file {known}", got, f"name the format: {', '.join(FORMATS)}")
 
 
-def open_table(path: str, kind: str, *, stop: bool) -> Table:
+def open_table(path: str, kind: str, *, stop: bool, store: Store = DISK) -> Table:
     """Open a file of a known format; with ``stop`` a row that cannot be parsed is an error."""
     if kind == "parquet":
-        return _ParquetTable(path)
+        return _ParquetTable(path, store)
     if kind == "arrow":
-        return _ArrowTable(path)
+        return _ArrowTable(path, store)
     from lincat.tables.text import CsvTable, JsonTable
 
-    return (CsvTable if kind == "csv" else JsonTable)(path, stop=stop)
+    return (CsvTable if kind == "csv" else JsonTable)(path, stop=stop, store=store)
 
 
-def row_groups(path: str) -> list[int]:
+def row_groups(path: str, store: Store = DISK) -> list[int]:
     """Return the rows of each row group of a Parquet file."""
-    table = _ParquetTable(path)
+    table = _ParquetTable(path, store)
     try:
         metadata = table.metadata
         return [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
@@ -143,6 +144,11 @@ def reading(path: str, what: str) -> Iterator[None]:
         raise fail(name_of(path), expected, got) from None
     except (pa.ArrowException, csv.Error, ValueError, UnicodeError) as error:
         raise fail(name_of(path), f"a readable {what}", one_line(error)[:200]) from None
+    except Exception as error:
+        if not is_address(path):
+            raise
+        # Stores have errors of their own: no credentials, no network.
+        raise fail(path, f"a readable {what}", reason(error)[:200]) from None
 
 
 # Who reads standard input, and has not seen its end: Python cannot exit while such a read waits.
@@ -167,12 +173,9 @@ def _format_of_stream() -> str | None:
     return "csv" if is_text else None
 
 
-def input_bytes(path: str) -> Any:
+def input_bytes(path: str, store: Store = DISK) -> Any:
     """Open a file, or standard input, as a stream of bytes; .gz is unpacked."""
-    if path != STDIN:
-        check_file(path)
-        return pa.input_stream(path)
-    return _Live()
+    return _Live() if path == STDIN else store.stream(path)
 
 
 class _Live:
@@ -189,28 +192,24 @@ class _Live:
         return content
 
 
-def check_file(path: str) -> None:
-    """Refuse what is not a file, with the words of the operating system."""
-    with open(path, "rb"):
-        pass
-
-
 class _ParquetTable:
     n_rows: int
     typed = True
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, store: Store) -> None:
         if path == STDIN:
             raise fail(
                 name_of(path), "a stream", "Parquet, which is read from its end", "save it first"
             )
         self._path = path
         with reading(path, "Parquet file"):
-            check_file(path)
-            if Path(path).stat().st_size == 0:
+            self._input = store.open(path)
+            size = self._input.size()
+            if size == 0:
                 raise fail(path, "a Parquet file", "an empty file")
-            self._facts = column_facts(path)
-            self._file = pq.ParquetFile(path, pre_buffer=False, buffer_size=_READ_AHEAD)
+            self._facts = column_facts(self._input, size)
+            ahead = _READ_AHEAD if store.near else _FAR_AHEAD
+            self._file = pq.ParquetFile(self._input, pre_buffer=False, buffer_size=ahead)
             self.names = list(self._file.schema_arrow.names)
             self.metadata = self._file.metadata
             self.n_rows = self.metadata.num_rows
@@ -247,16 +246,17 @@ class _ParquetTable:
 
     def close(self) -> None:
         self._file.close()
+        self._input.close()
 
 
 class _ArrowTable:
     n_rows = None
     typed = True
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, store: Store) -> None:
         self._path = path
         with reading(path, "Arrow file or stream"):
-            self._input = _open_arrow(path)
+            self._input = _open_arrow(path, store)
             self._reader = self._open(None)
             self.names = list(self._reader.schema.names)
         check_width(len(self.names), path)
@@ -291,7 +291,7 @@ class _ArrowTable:
         self._input.close()
 
 
-def _open_arrow(path: str) -> Any:
+def _open_arrow(path: str, store: Store) -> Any:
     if path == STDIN:
         peek = getattr(sys.stdin.buffer, "peek", None)
         if peek is not None and peek(6).startswith(b"ARROW1"):
@@ -300,10 +300,10 @@ def _open_arrow(path: str) -> Any:
         stream = pa.PythonFile(sys.stdin.buffer, mode="r")
         standard_input.add(stream)
         return stream
-    check_file(path)
-    if Path(path).stat().st_size == 0:
+    file = store.open(path)
+    if file.size() == 0:
         raise fail(path, "an Arrow file or stream", "an empty file")
-    return pa.OSFile(path)
+    return file
 
 
 def _arrow_batches(reader: Any) -> Iterator[Any]:

@@ -30,6 +30,7 @@ from lincat.tables.readers import (
     numbers_without,
     reading,
 )
+from lincat.tables.stores import DISK, Store
 
 _BLOCK = 1 << 20  # bytes read at a time
 # Bytes: a number takes two in JSON, and thirty in Python. An array has all rows in a line.
@@ -54,12 +55,12 @@ class CsvTable:
     n_rows = None
     typed = False
 
-    def __init__(self, path: str, *, stop: bool) -> None:
+    def __init__(self, path: str, *, stop: bool, store: Store = DISK) -> None:
         self._path, self._stop = path, stop
         self._lost: list[int] = []
         self._error: Exception | None = None
         with reading(path, "CSV file"):
-            self._input = input_bytes(path)
+            self._input = input_bytes(path, store)
             line, self._rest = _first_line(self._input, path)
         try:
             header = line.decode("utf-8-sig").rstrip("\r\n")
@@ -157,11 +158,11 @@ class JsonTable:
     n_rows = None
     typed = False
 
-    def __init__(self, path: str, *, stop: bool) -> None:
+    def __init__(self, path: str, *, stop: bool, store: Store = DISK) -> None:
         self._path, self._stop = path, stop
         self._error: Exception | None = None
         with reading(path, "file of JSON lines"):
-            self._input = input_bytes(path)
+            self._input = input_bytes(path, store)
             self._blocks = _objects(_blocks(self._input, path))
             self._begun: list[list[bytes]] = []  # read while looking for the names of columns
             self.names = list(self._first_object())

@@ -1,0 +1,149 @@
+"""The state of a learner, as files keep it; and the last good one, to go back to from a divergence.
+
+Parameters that run away are noticed when numbers are large, and have been wrong for some time by
+then. So from time to time a copy is taken: seldom enough to cost next to nothing, and only while
+what the parameters say of the transitions at hand is plausible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lincat._typing import FloatArray
+from lincat.data.transitions import Transitions
+from lincat.learners.averaging import IterateAverage
+from lincat.learners.first_rows import FirstRows
+from lincat.learners.schedules import Seen
+
+if TYPE_CHECKING:
+    from lincat.learners._base import Learner
+
+_LEAST = 4096  # transitions between two copies
+_PASSES = 256  # over the parameters, that updates have made between two copies
+_MOST = 2**25  # numbers of a copy; larger tables keep what they stopped with
+_LOOKED_AT = 128  # transitions that tell whether parameters are plausible
+
+
+@dataclass(frozen=True)
+class LastGood:
+    """A learner that was well.
+
+    Attributes
+    ----------
+    arrays, numbers
+        Of :func:`state_of`.
+    due : int
+        Transitions seen from which on another copy may be taken.
+    """
+
+    arrays: dict[str, FloatArray]
+    numbers: dict[str, Any]
+    due: int
+
+
+def state_of(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, Any]]:
+    """Return arrays and numbers from which learning continues bit for bit."""
+    average = learner._average_
+    theta, iterates = learner._theta_and_sums()
+    arrays = {"Theta": np.ascontiguousarray(theta)}
+    if average.needs_sums:
+        arrays["U"] = np.ascontiguousarray(iterates)
+    for name in ("begin_sum", "next_sum", "folded_sum"):
+        if getattr(average, name) is not None:
+            arrays[name] = getattr(average, name)
+    for name in learner._matrices:
+        arrays[name] = getattr(learner, f"_{name}_")
+    if learner._first_ is not None:
+        arrays["first_rows"] = learner._first_.rows
+    numbers: dict[str, Any] = {
+        "n_seen": learner.n_seen_,
+        "n_updates": learner.n_updates_,
+        "largest_norm": learner._seen_.largest,
+        "ended": learner._seen_.ended,
+        "near": learner._seen_.near,
+        "slowest": learner._seen_.slowest,
+        "average": {
+            "kind": average.kind,
+            "horizon": average.horizon,
+            "fold_every": average.fold_every,
+            "growth": average.growth,
+            "least": average.least,
+        },
+        "windows": [average.begin, average.next_begin, average.folded],
+        "extra": learner._extra_state(),
+    }
+    return arrays, numbers
+
+
+def restore(learner: Learner[Any], arrays: dict[str, FloatArray], numbers: dict[str, Any]) -> None:
+    """Restore what :func:`state_of` gave."""
+    learner.n_seen_, learner.n_updates_ = numbers["n_seen"], numbers["n_updates"]
+    # Files of 0.1.0 end with R: as if all features were as long, and no episode had ended.
+    largest, learner._waiting_ = numbers["largest_norm"], []
+    ended = numbers.get("ended", (1.0 - learner.gamma) * largest * learner.n_updates_)
+    learner._seen_ = Seen(largest, ended, numbers.get("near", False), numbers.get("slowest", 0.0))
+    if "first_rows" in arrays:
+        learner._first_ = FirstRows(arrays["first_rows"])
+    average = learner._average_ = IterateAverage(**numbers["average"])
+    average.begin, average.next_begin, average.folded = numbers["windows"]
+    learner._restore_extra(numbers["extra"])
+    for name in ("begin_sum", "next_sum", "folded_sum"):
+        setattr(average, name, arrays.get(name))
+    for name in learner._matrices:
+        setattr(learner, f"_{name}_", arrays.get(name))
+    # Laid out for kernels when there is more to learn: only then is the kind of features known.
+    learner._Theta_, learner._U_ = arrays["Theta"], arrays.get("U", np.zeros((0, 0)))
+
+
+def keep_good(learner: Learner[Any], chunk: Transitions) -> None:
+    """Take a copy, if it is due and the learner is well, before it learns from these."""
+    if not learner.recovers:
+        return
+    kept, (rows, columns) = learner._last_good_, learner._Theta_.shape
+    same = kept is not None and kept.arrays["Theta"].shape[0] == rows
+    if kept is not None and same and learner.n_seen_ < kept.due:
+        return
+    if (1 + learner._average_.needs_sums + len(learner._matrices)) * rows * columns > _MOST:
+        learner._last_good_ = None
+        return
+    touched = 1.0 if chunk.kind == "states" else chunk.phi.size / max(len(chunk), 1)
+    due = learner.n_seen_ + max(_LEAST, round(_PASSES * rows / max(touched, 1.0)))
+    if kept is not None and same and not is_plausible(learner, chunk):
+        learner._last_good_ = LastGood(kept.arrays, kept.numbers, due)
+        return
+    arrays, numbers = state_of(learner)
+    changing = ("Theta", "U", *learner._matrices)  # the others are replaced, not changed
+    copies = {name: x.copy() if name in changing else x for name, x in arrays.items()}
+    learner._last_good_ = LastGood(copies, numbers, due)
+
+
+def go_back(learner: Learner[Any]) -> bool:
+    """Let a learner be as it was when the last copy was taken, if there is one.
+
+    Sums beside it stay: they are right whatever steps do.
+    """
+    kept, sums = learner._last_good_, vars(learner).get("statistics_")
+    if kept is None:
+        return False
+    learner._forget()
+    restore(learner, kept.arrays, kept.numbers)
+    if sums is not None:
+        learner.statistics_ = sums  # type: ignore[attr-defined]
+    return True
+
+
+def is_plausible(learner: Any, transitions: Transitions) -> bool:
+    """Return whether what a learner says of some of these is near what can be; of sums it is."""
+    if not hasattr(learner, "_is_plausible") or len(transitions) == 0:
+        return True
+    theta, _ = learner._iterate_and_sums()
+    with np.errstate(all="ignore"):  # numbers that run away overflow
+        if transitions.kind == "states":
+            scores = theta
+        else:
+            some = transitions.phi[:: -(-len(transitions) // _LOOKED_AT)]
+            scores = some @ theta
+        return bool(learner._is_plausible(np.asarray(scores, np.float64)))
