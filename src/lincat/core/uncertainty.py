@@ -10,11 +10,13 @@ error itself. Three kinds of figure follow from them:
   |h(F ⊕ E) − h(F)|, both made monotone the same way; ⊕ adds to the angle whose sin² is F, as draws
   would have chances below 0 in the tail otherwise. Symmetric, since percentiles of h(F ⊕ E)
   themselves hold too rarely where a kink is near;
-- whole CDFs: the largest |E_k|/se_k over the atoms, in the same draws.
+- whole CDFs: the largest |E_k|/se_k over the atoms, in the same draws; chances too small to be seen
+  are bounded by their neighbours'.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -45,6 +47,7 @@ _BEYOND = 50  # draws, on average, that lie outside of an interval
 _OFF = 1.5  # times a known error that an interval reaches
 _CLEAR = 2.0  # standard errors that tell a probability from 0 or 1
 _AT_ONCE = 2**21  # CDF values of draws
+_MIDDLE = 0.05  # CDF values that tell how many independent draws there are
 _INNER = 1e-3  # CDF values nearer to 0 or 1 are left out of simultaneous bands
 
 
@@ -86,6 +89,14 @@ class Uncertainty:
     def __getitem__(self, rows: Any) -> Uncertainty:
         centre, moved = (None if x is None else x[rows] for x in (self.centre, self.moved))
         directions, unknown = self.directions[:, rows], self.unknown[rows]
+        return replace(self, directions=directions, unknown=unknown, centre=centre, moved=moved)
+
+    def through(
+        self, change: Callable[[FloatArray], FloatArray], *, unknown: BoolArray, centre: Any
+    ) -> Uncertainty:
+        """Return what is known after a linear map of errors, (n, K), with another centre."""
+        directions = np.stack([change(one) for one in self.directions])
+        moved = None if self.moved is None else change(self.moved)
         return replace(self, directions=directions, unknown=unknown, centre=centre, moved=moved)
 
     @property
@@ -216,8 +227,31 @@ def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> In
                 largest = np.abs(coefficients @ scaled).max(axis=1)
                 reach[i] = max(reach[i], np.quantile(largest, uncertainty.confidence))
     low, high = _probability_interval(cdf, se, reach[:, None])
+    if simultaneous:
+        _reach_out(low, high, cdf, se, uncertainty.student())
     unknown = uncertainty.unknown[:, None]
     return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
+
+
+def _reach_out(
+    low: FloatArray, high: FloatArray, cdf: FloatArray, se: FloatArray, t: float
+) -> None:
+    """Bound chances that are too small to be seen by those of the nearest atoms that are not.
+
+    The middle of a CDF errs like a share of n independent draws, n = F (1 − F)/se². Of what has a
+    chance of t²/n none may have been seen; then estimate and standard error are both 0, and all
+    that is known is that a CDF increases.
+    """
+    for i, (F, one) in enumerate(zip(cdf, se, strict=True)):
+        middle = (F > _MIDDLE) & (F < 1.0 - _MIDDLE) & (one > 0.0)
+        if not middle.any():
+            continue
+        n = float(np.median(F[middle] * (1.0 - F[middle]) / one[middle] ** 2))
+        seen = np.flatnonzero((F >= t**2 / n) & (F <= 1.0 - t**2 / n))
+        if len(seen):
+            first, last = seen[0], seen[-1]
+            high[i, :first] = np.maximum(high[i, :first], high[i, first])
+            low[i, last + 1 :] = np.minimum(low[i, last + 1 :], low[i, last])
 
 
 def _widened(ends: Interval, value: FloatArray, far: FloatArray) -> Interval:
