@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: fuzz soak bits demo test tests lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
+.PHONY: fuzz branches mutants soak bits demo test tests lint browser bench reproduce truth coverage tuning evidence docs freeze clean help
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/'
@@ -39,6 +39,25 @@ browser: ## Chromium for the tests of the report page, where it can be installed
 
 fuzz: $(READY) ## damaged files for every parser: tracebacks, hangs, memory; ARGS='--inputs 5000' for fewer
 	$(BIN)/python -m tests.attack.fuzz $(ARGS)
+	@$(BIN)/pip install --quiet --disable-pip-version-check 'atheris>=3.0' 2>/dev/null || true
+	$(BIN)/python -m tests.attack.guided $(ARGS)
+
+# Tests of kernels, where these are called by somebody who has nothing else to compile.
+LOOPS := tests/kernels tests/core/test_apart.py tests/core/test_bellman.py tests/theory/test_stability.py \
+  $(addprefix tests/features/test_,tiles.py fourier.py rbf.py scaling.py) tests/processes/test_sampling.py \
+  tests/inference/test_returns_to_go.py tests/learners/test_variance_reduced_ctd.py
+
+branches: $(READY) ## which branches the tests run, kernels without their compiler too; half an hour
+	rm -rf .coverage .coverage.* $(VENV)/branches
+	NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/branches $(BIN)/coverage run -m pytest -n auto --dist worksteal \
+	  --deselect tests/cli/test_full_disk.py::test_files_that_may_not_grow $(ARGS)
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -n 0 -q -p tests.kernels.interpreted $(LOOPS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o $(VENV)/branches.json
+	$(BIN)/python -m tests.attack.branches $(VENV)/branches.json
+
+mutants: $(READY) ## small faults in core, learners, inference, that the tests should notice; twenty minutes
+	$(BIN)/python -m tests.attack.mutants $(ARGS)
 
 bench: $(READY) ## the speed bars, as ratios measured in one run; ARGS='--write docs/benchmarks.md' keeps them
 	$(BIN)/lincat bench $(ARGS)
@@ -74,4 +93,4 @@ freeze: $(READY) ## pin the installed versions in constraints.txt
 	mv constraints.new constraints.txt
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .coverage .coverage.* demo docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -85,3 +85,9 @@ def test_numbers_that_would_lose_a_part_are_refused(values, message):
     for call in calls:
         with pytest.raises(lincat.InvalidInputError, match=message):
             call()
+
+
+def test_a_sparse_row_is_no_matrix():
+    row = scipy.sparse.coo_array(np.ones(3))
+    with pytest.raises(InvalidInputError, match=r"phi: expected a matrix of shape \(n, d\)"):
+        check.check_sparse(row, "phi")

@@ -196,3 +196,44 @@ def test_differences_are_about_what_errors_are_about():
     found, expected = (Differences(one, b, False) for one in (biased, a))
     np.testing.assert_array_equal(found.interval("mean"), expected.interval("mean"))
     np.testing.assert_array_equal(found.figures("cvar", 0.1), expected.figures("cvar", 0.1))
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_dominance_does_not_depend_on_the_unit_of_returns(order):
+    def scaled(dist, unit):
+        grid = lincat.Grid(unit * GRID.low, unit * GRID.high, GRID.intervals)
+        return lincat.ReturnDistribution(dist.cdf_values, grid, dist.uncertainty)
+
+    sides = side(seed=1, sd=0.3), side(-0.05, seed=2, sd=0.6)
+    one, ten = (
+        Differences(*(scaled(x, unit) for x in sides), paired=False).dominance(order)
+        for unit in (1.0, 10.0)
+    )
+    assert one.winner.tolist() == ten.winner.tolist()
+    factor = 10.0 if order == 2 else 1.0
+    for name in ("a_behind", "b_behind", "tolerance"):
+        np.testing.assert_allclose(getattr(ten, name), factor * getattr(one, name), rtol=1e-9)
+
+
+def test_what_is_known_exactly_needs_no_band():
+    sure = side(size=0.0)
+    found = Differences(sure, side(0.2, size=0.0), paired=False).dominance(1)
+    np.testing.assert_allclose(found.b_behind, 0.0, atol=1e-12)  # it is nowhere behind
+    assert found.winner.tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "options"),
+    [
+        ("mean", None, {}),
+        ("quantile", 0.1, {"interpolate": True}),
+        ("cvar", 0.1, {}),
+        ("probability_below", 0.9, {"interpolate": True}),
+    ],
+)
+def test_figures_are_those_of_either_side(name, argument, options):
+    sides = side(seed=1), side(0.2, seed=2)
+    found = Differences(*sides, paired=False).figures(name, argument)
+    arguments = () if argument is None else (argument,)
+    for dist, value in zip(sides, found, strict=True):
+        np.testing.assert_array_equal(value, getattr(dist, name)(*arguments, **options))

@@ -388,3 +388,11 @@ def test_shifting_nothing_gives_nothing():
     assert len(empty.shifted([])) == 0
     with pytest.raises(lincat.InvalidInputError, match=r"amount: expected an array of shape \(0\)"):
         empty.shifted([1.0])
+
+
+def test_a_generator_is_used_as_it_is():
+    dist = lincat.ReturnDistribution([[0.5], [0.25]], lincat.Grid(0.0, 1.0, 1))
+    one, other = (np.random.Generator(np.random.Philox(3)) for _ in range(2))
+    first = dist.sample(5, seed=one)
+    np.testing.assert_array_equal(first, dist.sample(5, seed=3))
+    assert (dist.sample(50, seed=one) != dist.sample(50, seed=other)).any()  # it went on

@@ -92,3 +92,14 @@ def test_rewards_that_are_all_the_same_get_room_on_both_sides():
 def test_no_grid_without_bounds(reward, discount):
     with pytest.raises(lincat.InvalidInputError, match="grid"):
         lincat.Grid.for_transitions(reward, discount, intervals=4)
+
+
+def test_a_grid_around_points_goes_from_the_first_to_the_last():
+    grid = lincat.Grid._around(np.array([3.0, 0.0, 10.0, 3.0]), 10)
+    assert grid.low < 0.0 < 10.0 < grid.high
+    assert -grid.low == grid.high - 10.0
+    # Ends that are reached often are bounds, and get no margin.
+    many = np.array([0.0] * 1000 + [1.0] + [10.0] * 1000)
+    assert lincat.Grid._around(many, 10) == lincat.Grid(0.0, 10.0, 10)
+    with pytest.raises(lincat.InvalidInputError, match="transitions to choose a grid from"):
+        lincat.Grid._around(np.empty(0), 10)

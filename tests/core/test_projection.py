@@ -88,6 +88,11 @@ def test_broadcasts_over_leading_axes():
         ([0.0, np.nan], [1.0, 0.0], "atoms: expected finite numbers, got nan at index 1"),
         ([0.0, 1.0], [1.0, np.inf], "masses: expected finite numbers, got inf at index 1"),
         ([0.0, 1.0], [1.0], "masses: expected one mass for each of atoms"),
+        (
+            np.zeros((2, 3)),
+            np.ones((4, 3)),
+            r"masses: expected a shape that matches atoms \(2, 3\)",
+        ),
         (0.0, 1.0, "masses: expected one mass for each of atoms"),
         ("ab", [1.0], "atoms: expected an array of numbers"),
     ],

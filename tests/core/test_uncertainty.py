@@ -333,3 +333,35 @@ def test_bands_about_another_centre_hold_both():
     moved = lincat.ReturnDistribution(about.cdf_values, GRID, known).shifted(amount)
     expected = lincat.ReturnDistribution(centre, GRID).shifted(amount).cdf_values
     np.testing.assert_allclose(moved.uncertainty.centre, expected, atol=1e-12)
+
+
+def test_confident_intervals_have_draws_beyond_them():
+    assert len(smooth().uncertainty.coefficients()) == 1000
+    sure = replace(smooth().uncertainty, confidence=0.999)
+    assert len(sure.coefficients()) == 50_000
+
+
+def test_without_aversion_the_interval_is_that_of_the_mean():
+    dist = smooth()
+    for end, expected in zip(dist.interval("entropic", 0.0), dist.interval("mean"), strict=True):
+        np.testing.assert_allclose(end[:, 0] if end.ndim > 1 else end, expected)
+    with pytest.raises(lincat.InvalidInputError, match=r"a number or a list of numbers"):
+        dist.interval("quantile", [[0.1]])
+
+
+def test_a_band_of_what_is_certain_is_as_wide_as_intervals():
+    certain = lincat.ReturnDistribution(np.ones((1, 16)), GRID, smooth(1).uncertainty)
+    (low, high), one = certain.band(), certain.band(simultaneous=False)
+    np.testing.assert_array_equal(low, one[0])
+    np.testing.assert_array_equal(high, one[1])
+
+
+@pytest.mark.parametrize("nu", [3, 30])
+def test_draws_in_one_direction_are_students(nu):
+    """A draw in all directions alike is t with nu degrees of freedom: quantiles within 4 errors."""
+    drawn = Uncertainty(np.ones((nu, 1, 1)), 0.999, np.zeros(1, bool)).coefficients().sum(axis=1)
+    n = len(drawn)
+    for level in (0.5, 0.9, 0.99):
+        at = stats.t.ppf(level, nu)
+        error = np.sqrt(level * (1.0 - level) / n)
+        assert abs(np.mean(drawn <= at) - level) <= 4.0 * error

@@ -118,6 +118,7 @@ def test_every_field_has_a_default_but_the_source():
         ({"step_size": 0.0}, "place, step_size: expected a number above 0 or 'auto', got 0.0"),
         ({"step_size": math.nan}, "place, step_size"),
         ({"step_size": math.inf}, "a finite number for step_size, got inf"),
+        ({"step_power": 0.6}, "a number for step_size beside step_power, got 'auto'"),
         ({"below": math.nan}, "a finite number for below, got nan"),
         ({"below": -math.inf}, "a finite number for below, got -inf"),
         ({"low": 1.0}, "both low and high"),

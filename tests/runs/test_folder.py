@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import lincat
-from lincat._seals import JSON
+from lincat._seals import JSON, TOML
 from lincat.runs.checkpoints import Intact
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import MetricsRow, RunFolder
@@ -273,3 +274,52 @@ def test_states_with_a_right_checksum_and_a_wrong_content_are_refused(content):
     with pytest.raises(lincat.InvalidInputError, match="the states of a run") as error:
         ShownStates.from_json(content, "states.json")
     assert "\n" not in str(error.value)
+
+
+def test_a_checkpoint_that_cannot_be_written_leaves_no_draft(folder, monkeypatch):
+    def full(place, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lincat.runs.checkpoints.write_atomically", full)
+    with pytest.raises(OSError, match="No space"):
+        folder.checkpoints.write(1, {"model": b"x"})
+    assert list(folder.checkpoints.path.iterdir()) == []
+
+
+def test_a_checkpoint_that_cannot_be_read_is_no_intact_one(folder):
+    folder.checkpoints.write(1, {"model": b"x"})
+    assert folder.checkpoints.intact().word == ""
+    (folder.checkpoints.newest() / "folder").mkdir()  # where a file should be
+    with pytest.raises(lincat.InvalidInputError, match="damaged ones"):
+        folder.checkpoints.intact()
+
+
+def test_an_edited_configuration_of_an_unfinished_run_says_what_was_edited(folder):
+    kept = folder.config_file.read_bytes()
+    edited = kept.replace(b"seed = 0", b"seed = 3")
+    assert edited != kept
+    folder.config_file.write_bytes(edited)
+    with pytest.raises(lincat.InvalidInputError, match="as lincat wrote it"):
+        _ = folder.config  # nothing was kept that would tell
+    text = TOML.opened(kept, "x", "x").decode()
+    folder.checkpoints.write(1, {"progress.json": msgspec.json.encode({"config": text})})
+    with pytest.raises(lincat.InvalidInputError, match="another: seed was 0 and is 3"):
+        _ = folder.config
+
+
+def test_sums_of_parts_are_forgotten_by_their_names(folder):
+    folder.forget_parts()  # there are none
+    folder.parts.mkdir()
+    for name in ("0123456789ab-000001", ".0123456789ab-000002.12.draft", "yours.txt"):
+        (folder.parts / name).touch()
+    folder.forget_parts()
+    assert [file.name for file in folder.parts.iterdir()] == ["yours.txt"]
+    (folder.parts / "yours.txt").unlink()
+    folder.forget_parts()
+    assert not folder.parts.exists()
+
+
+def test_a_file_that_is_gone_is_one_line(folder):
+    folder.states_file.unlink(missing_ok=True)
+    with pytest.raises(lincat.InvalidInputError, match="expected a file of a run, got No such"):
+        _ = folder.shown

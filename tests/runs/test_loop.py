@@ -307,7 +307,7 @@ def test_killed_again_and_again(tmp_path, monkeypatch, learner):
 )
 def test_killed_at_any_write_it_is_the_same_to_the_bit(tmp_path, monkeypatch, kind, learner):
     in_small_batches(monkeypatch, rows=1500)
-    config = a_config(tmp_path, kind, learner=learner)
+    config = a_config(tmp_path, kind, learner=learner, n_states=2)
     whole = run_whole(tmp_path / "whole", config)
     replace, calls = os.replace, 0
 

@@ -101,6 +101,22 @@ def test_python_takes_a_client(client, serial, tmp_path):
     assert any("MALLOC_TRIM_THRESHOLD_" in note for note in run.answer.notes)
 
 
+def test_frames_of_dask_are_summed_where_they_are_made(client, serial, tmp_path):
+    """By two workers, and by this process: the same bits."""
+    dataframe = pytest.importorskip("dask.dataframe")
+    log, _ = serial
+    frame = dataframe.read_parquet(sorted(log.parent.glob("*.parquet")))
+    options = {"features": "fourier", "feature_options": {"order": 2}, "gamma": 0.9}
+    options |= {"intervals": 40, "validate": 0}
+    one = lincat.evaluate(frame, client=client, **options)
+    other = lincat.evaluate(frame, workers=1, **options)
+    assert one.answer.cdf == other.answer.cdf
+    with client.as_current():
+        kept = frame.persist()
+    with pytest.raises(InvalidInputError, match=r"before persist\(\), or write it as Parquet"):
+        lincat.evaluate(kept, client=client, **options)
+
+
 def test_a_scheduler_that_is_not_there(monkeypatch):
     with pytest.raises(InvalidInputError, match="such as tcp://HOST:8786, got nowhere"):
         Cluster.at("nowhere")

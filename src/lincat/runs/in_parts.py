@@ -45,8 +45,9 @@ def check_parts(config: EvaluationConfig, opened: Opened) -> FileSource:
     """Return the log that is to be learned from by parts, or refuse what cannot be."""
     source, argument = opened.source, "--workers and --scheduler"
     if not isinstance(source, FileSource) or source.row_groups is None:
+        expected = "Parquet files, a Dask frame or a dataset of Arrow"
         remedy = "write the log as Parquet, or leave them out"
-        raise fail(argument, "Parquet files", source.description, remedy)
+        raise fail(argument, expected, source.description, remedy)
     if config.learner not in ("auto", "lstd"):
         raise fail(argument, "--learner lstd, which adds sums up", config.learner)
     for name, value in (("--window", config.window), ("--steps", config.steps)):
