@@ -1,9 +1,12 @@
 """What a run says at its end, and what it warns of."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import lincat
+from lincat.runs.conclude import _clipped
 from lincat.runs.config import EvaluationConfig
 from tests.runs.logs import run_whole, write_names, write_points
 
@@ -27,6 +30,13 @@ def test_mass_off_the_grid_is_told_with_a_remedy_that_helps(tmp_path, learner):
     assert "without --low and --high" in text
     wide = result_with(tmp_path / "b", file, **options)
     assert about(wide, "of the mass") == []
+
+
+def test_a_grid_in_units_of_each_state_is_told_as_such():
+    learner = SimpleNamespace(clipped_mass_=np.array([2e-4, 0.0]), grid_=lincat.Grid(-6.5, 6.0, 50))
+    model = SimpleNamespace(learner=learner, scale=object())
+    text = _clipped(model, EvaluationConfig(source=["log.csv"]))
+    assert "6.5 standard deviations below the mean of each state and 6 above" in text
 
 
 @pytest.mark.parametrize("learner", ["auto", "linear_ctd", "softmax_ctd"])

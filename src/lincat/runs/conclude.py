@@ -196,7 +196,7 @@ def _cautions(
     learner = model.learner
     step = _step(learner, config) if isinstance(learner, CategoricalLearner) else ""
     found = [
-        Caution("off_grid", _clipped(learner, config)),
+        Caution("off_grid", _clipped(model, config)),
         Caution("large_step", step),
         Caution("coarse_grid", _coarse(model, recorder, config)),
         Caution("never_fired", _never_fired(model)),
@@ -242,11 +242,17 @@ def _unsettled(model: Model, recorder: Recorder) -> str:
     )
 
 
-def _clipped(learner: DistributionLearner, config: EvaluationConfig) -> str:
-    below, above = learner.clipped_mass_
+def _clipped(model: Model, config: EvaluationConfig) -> str:
+    below, above = model.learner.clipped_mass_
     if below + above <= _NEGLIGIBLE:
         return ""
-    grid = learner.grid_
+    grid = model.learner.grid_
+    if model.scale is not None:
+        return (
+            f"{below:.2g} of the mass falls below the grid, which reaches {-grid.low:.3g} standard "
+            f"deviations below the mean of each state and {grid.high:.3g} above, and {above:.2g} "
+            "above it; it is moved to the ends, so that means and tails are biased a little."
+        )
     remedy = "without --low and --high the grid is put where the returns are"
     if config.low is None:
         remedy = "--low and --high further out, with --intervals in proportion, hold it"
