@@ -42,11 +42,16 @@ fuzz: $(READY) ## damaged files for every parser: tracebacks, hangs, memory; ARG
 	@$(BIN)/pip install --quiet --disable-pip-version-check 'atheris>=3.0' 2>/dev/null || true
 	$(BIN)/python -m tests.attack.guided $(ARGS)
 
+# Tests of kernels, where these are called by somebody who has nothing else to compile.
+LOOPS := tests/kernels tests/core/test_apart.py tests/core/test_bellman.py tests/theory/test_stability.py \
+  $(addprefix tests/features/test_,tiles.py fourier.py rbf.py scaling.py) tests/processes/test_sampling.py \
+  tests/inference/test_returns_to_go.py tests/learners/test_variance_reduced_ctd.py
+
 branches: $(READY) ## which branches the tests run, kernels without their compiler too; half an hour
 	rm -rf .coverage .coverage.* $(VENV)/branches
 	NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/branches $(BIN)/coverage run -m pytest -n auto --dist worksteal \
 	  --deselect tests/cli/test_full_disk.py::test_files_that_may_not_grow $(ARGS)
-	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -n 0 -q -p tests.kernels.interpreted tests/kernels
+	NUMBA_DISABLE_JIT=1 $(BIN)/coverage run -m pytest -n 0 -q -p tests.kernels.interpreted $(LOOPS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage json --quiet -o $(VENV)/branches.json
 	$(BIN)/python -m tests.attack.branches $(VENV)/branches.json

@@ -8,6 +8,9 @@ at a random moment, the others inside a write: an audit hook counts what is done
 (files opened to write, renamed, removed, folders made), and kills at the chosen event. For errors
 the same hook says that the disk is full. A killed run is resumed, and may be killed again.
 
+Runs are of four kinds: a finite process and a CSV log step by step, a Parquet log by sums, and one
+summed in parts by two other processes, which die with the one that is killed.
+
 Time stands still in the children, so that results can be compared byte for byte.
 """
 
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import functools
 import os
 import random
 import shutil
@@ -23,6 +27,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Collection
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -30,12 +35,18 @@ from unittest import mock
 from lincat.runs import loop
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
+from lincat.runs.pools import open_pool
 from lincat.runs.resuming import continued
+from lincat.runs.sources import open_source
+from lincat.tables.file_source import FileSource
 from tests.cli.command import lincat_here
+from tests.runs import logs
+from tests.scale.logs import config_of, write_log
 
 _EVENTS = ("open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod")
 _STILL = SimpleNamespace(perf_counter=lambda: 0.0)
 _BATCH = 700
+_FEW_ROWS = functools.partial(FileSource, batch_rows=_BATCH)
 COMPARED = ("model.safetensors", "features.safetensors", "result.json", "metrics.jsonl")
 
 
@@ -46,18 +57,39 @@ def configuration(steps: int = 6000) -> EvaluationConfig:
     )
 
 
+#: What is killed, and its share of the kills; in parts, every run starts processes, which is slow.
+KINDS = {"process": 0.55, "csv": 0.2, "parquet": 0.2, "parts": 0.05}
+
+
+def configurations(folder: Path) -> dict[str, EvaluationConfig]:
+    """A small run of each kind; their logs are written into the folder."""
+    (folder / "parts").mkdir(parents=True)
+    names = logs.write_names(folder / "log.csv", 3000)
+    points = logs.write_points(folder / "log.parquet", 4000)
+    small = functools.partial(EvaluationConfig, gamma=0.8, warm_up=700, intervals=20, n_states=2)
+    return {
+        "process": configuration(),
+        "csv": small(source=[names], learner="linear_ctd", passes=1),
+        "parquet": small(source=[points]),
+        "parts": config_of(write_log(folder / "parts"), workers=2, n_states=2),
+    }
+
+
 def run(path: Path, config: EvaluationConfig) -> None:
     """Begin a run, or continue what is there, to the end; a checkpoint after every batch."""
     with (
         mock.patch.object(loop, "time", _STILL),
         mock.patch.object(loop, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0),
         mock.patch("lincat.processes.process_source._BATCH", _BATCH),
+        mock.patch("lincat.runs.sources.FileSource", _FEW_ROWS),
         mock.patch("lincat._files.os.fsync"),  # the machine does not die, only we
     ):
         if (path / "config.toml").exists():
             going = continued(RunFolder.open(path))
         else:
-            going = loop.EvaluationRun(RunFolder.create(path, config, force=True))
+            opened = open_source(config)
+            folder = RunFolder.create(path, config, force=True)
+            going = loop.EvaluationRun(folder, opened, pool=open_pool(config, opened))
         for _ in going.run():
             pass
 
@@ -146,9 +178,25 @@ def killed(path: Path, config: EvaluationConfig, rng: random.Random, moment: flo
             return kills
 
 
-def kill_runs(folder: Path, kills: int, seed: int = 0) -> tuple[int, int, int]:
+def kill_kinds(
+    folder: Path, kills: int, seed: int = 0, kinds: Collection[str] = tuple(KINDS)
+) -> dict[str, tuple[int, int, int]]:
+    """Kill runs of these kinds; return what :func:`kill_runs` does of each."""
+    found, made = {}, configurations(folder / "logs")
+    for kind in kinds:
+        config = made[kind]
+        count = max(round(kills * KINDS[kind] / sum(KINDS[x] for x in kinds)), 1)
+        found[kind] = kill_runs(folder / kind, config, count, seed)
+        print(f"{kind}: {found[kind][0]} kills", flush=True)
+    return found
+
+
+def kill_runs(
+    folder: Path, config: EvaluationConfig, kills: int, seed: int = 0
+) -> tuple[int, int, int]:
     """Return how many kills there were, runs, and runs that ended otherwise than untouched."""
-    config, rng = configuration(), random.Random(seed)
+    rng = random.Random(seed)
+    folder.mkdir()
     whole = folder / "whole"
     run(whole, config)
     n = events_of(folder / "counted", config)
@@ -237,15 +285,20 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--transitions", type=float, default=1e8)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--kind", choices=list(KINDS), help="kill runs of this kind alone")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="lincat-soak-"))
     try:
-        kills, runs, wrong = kill_runs(folder, given.kills, given.seed)
+        kinds = list(KINDS) if given.kind is None else [given.kind]
+        found = kill_kinds(folder, given.kills, given.seed, kinds)
+        kills, runs, wrong = (sum(one) for one in zip(*found.values(), strict=True))
         writes, bad = failing_writes(folder)
         speed = long_run(folder, int(given.transitions)) if given.transitions else 0.0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"kills: {kills:,}, in {runs:,} runs; not equal to the byte at the end: {wrong}")
+    parts = ", ".join(f"{kind} {one[0]}" for kind, one in found.items())
+    print(f"kills: {kills:,} ({parts})")
+    print(f"killed runs: {runs:,}; not equal to the byte at the end: {wrong}")
     print(f"writes that failed: {writes:,}; not one line with exit 2, or work lost: {bad}")
     if given.transitions:
         print(f"transitions in one run: {given.transitions:,.0f}, {speed / 1e6:.1f} million/s")

@@ -220,3 +220,20 @@ def test_what_is_known_exactly_needs_no_band():
     found = Differences(sure, side(0.2, size=0.0), paired=False).dominance(1)
     np.testing.assert_allclose(found.b_behind, 0.0, atol=1e-12)  # it is nowhere behind
     assert found.winner.tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "options"),
+    [
+        ("mean", None, {}),
+        ("quantile", 0.1, {"interpolate": True}),
+        ("cvar", 0.1, {}),
+        ("probability_below", 0.9, {"interpolate": True}),
+    ],
+)
+def test_figures_are_those_of_either_side(name, argument, options):
+    sides = side(seed=1), side(0.2, seed=2)
+    found = Differences(*sides, paired=False).figures(name, argument)
+    arguments = () if argument is None else (argument,)
+    for dist, value in zip(sides, found, strict=True):
+        np.testing.assert_array_equal(value, getattr(dist, name)(*arguments, **options))

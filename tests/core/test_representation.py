@@ -61,3 +61,11 @@ def test_the_sum_that_is_named_is_the_worst():
     masses = [[0.5, 0.5], [0.3, 0.4], [0.5, 0.51], [0.25, 0.75]]
     with pytest.raises(lincat.InvalidInputError, match=r"got a sum of 0\.7$"):
         lincat.cdf_from_pmf(masses)
+
+
+def test_masses_are_along_the_last_axis():
+    cdf = np.random.default_rng(0).uniform(size=(2, 3, 4))
+    for rows, masses in zip(cdf, lincat.pmf_from_cdf(cdf), strict=True):
+        np.testing.assert_array_equal(masses, lincat.pmf_from_cdf(rows))
+        for row, mass in zip(rows, masses, strict=True):
+            np.testing.assert_array_equal(mass, np.diff([0.0, *row, 1.0]))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lincat
+from lincat.core.figures import ridgelines
 from lincat.core.summary import shown_states, visible_range
 
 GRID = lincat.Grid(0.0, 20.0, 40)
@@ -50,3 +51,13 @@ def test_a_picture_of_many_states_says_how_many_it_shows():
     for row in rows:
         assert row["return"] == pytest.approx((row["left"] + row["right"]) / 2.0)
         assert row["density"] * (row["right"] - row["left"]) == pytest.approx(row["probability"])
+
+
+def test_a_picture_of_few_states_has_a_subtitle_and_only_bars_with_something_in_them():
+    note = ridgelines(at(10.0, 12.0), ["a", "b"], title="T", subtitle="Below").to_dict()
+    assert note["title"]["subtitle"][0] == "Below"
+    assert "states" not in note["title"]["subtitle"][-1]
+    assert len(at(10.0).plot().to_dict()["title"]["subtitle"]) == 1
+    (rows,) = note["datasets"].values()
+    assert min(row["left"] for row in rows) >= 8.5
+    assert max(row["right"] for row in rows) <= 13.5

@@ -317,3 +317,14 @@ def test_a_band_of_what_is_certain_is_as_wide_as_intervals():
     (low, high), one = certain.band(), certain.band(simultaneous=False)
     np.testing.assert_array_equal(low, one[0])
     np.testing.assert_array_equal(high, one[1])
+
+
+@pytest.mark.parametrize("nu", [3, 30])
+def test_draws_in_one_direction_are_students(nu):
+    """A draw in all directions alike is t with nu degrees of freedom: quantiles within 4 errors."""
+    drawn = Uncertainty(np.ones((nu, 1, 1)), 0.999, np.zeros(1, bool)).coefficients().sum(axis=1)
+    n = len(drawn)
+    for level in (0.5, 0.9, 0.99):
+        at = stats.t.ppf(level, nu)
+        error = np.sqrt(level * (1.0 - level) / n)
+        assert abs(np.mean(drawn <= at) - level) <= 4.0 * error

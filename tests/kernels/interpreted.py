@@ -1,6 +1,6 @@
 """Kernels without their compiler, so that coverage sees their branches: a plugin of pytest.
 
-    NUMBA_DISABLE_JIT=1 pytest -n 0 -p tests.kernels.interpreted tests/kernels
+    NUMBA_DISABLE_JIT=1 python -m pytest -n 0 -p tests.kernels.interpreted tests/kernels
 
 What only the compiler can do has a twin here: vectors of ``kernels/simd.py`` are NumPy arrays, an
 address is read as it is, and a version that is chosen by types is chosen when it is called.
@@ -17,16 +17,13 @@ from numba import typeof
 from lincat.kernels import compiled, simd
 
 SECONDS = 0.7
-COMPILED = ("test_compiled.py", "test_simd.py", "test_guards.py")
+COMPILED = ("test_compiled.py", "test_simd.py", "test_guards.py")  # bad addresses, too
 
 
 def _memory(array, at, lanes):
     """Numbers at .. at + lanes - 1, counted in memory from the first one of the array."""
-    size = array.itemsize
-    shifted = np.lib.stride_tricks.as_strided(array.reshape(-1)[:1], (1,), (size,))
-    place = shifted.__array_interface__["data"][0] + int(at) * size
-    kind = np.ctypeslib.as_ctypes_type(array.dtype)
-    return np.ctypeslib.as_array((kind * lanes).from_address(place))
+    kind = np.ctypeslib.as_ctypes_type(array.dtype) * int(lanes)
+    return np.ctypeslib.as_array(kind.from_address(array.ctypes.data + int(at) * array.itemsize))
 
 
 def _zeros(size):

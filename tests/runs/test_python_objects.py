@@ -198,8 +198,9 @@ def test_the_command_line_says_that_the_object_is_needed(tmp_path):
 def test_the_arguments_are_the_fields_of_the_configuration():
     arguments = inspect.signature(lincat.evaluate).parameters
     fields = {field.name: field for field in msgspec.structs.fields(EvaluationConfig)}
-    # In Python a cluster is a client, not an address.
-    assert set(arguments) - {"out", "force", "client"} == set(fields) - {"given_in", "scheduler"}
+    # In Python a cluster is a client, not an address; storage options may be secrets.
+    given = {"out", "force", "client", "storage_options"}
+    assert set(arguments) - given == set(fields) - {"given_in", "scheduler"}
     for name, field in fields.items():
         if name not in ("source", "given_in", "scheduler", "env_options", "feature_options"):
             assert arguments[name].default == field.default, name

@@ -72,6 +72,29 @@ def test_a_worker_needs_lincat(client, monkeypatch):
         Cluster(client)
 
 
+def test_a_worker_without_lincat(client):
+    def hide():
+        import sys
+
+        names = [name for name in sys.modules if name.partition(".")[0] == "lincat"]
+        sys.hidden = {name: sys.modules.pop(name) for name in names}
+        sys.modules["lincat"] = None  # as if it were not installed
+
+    def show():
+        import sys
+
+        sys.modules.update(sys.hidden)
+        if not sys.hidden:
+            del sys.modules["lincat"]
+
+    client.run(hide)
+    try:
+        with pytest.raises(InvalidInputError, match=r"lincat .* on each, got none .* pip install"):
+            Cluster(client)
+    finally:
+        client.run(show)
+
+
 def test_a_part_that_cannot_be_read_is_one_line(client, serial, tmp_path):
     log = write_log(tmp_path)
     config = config_of(log, scheduler=client.scheduler.address)
@@ -99,6 +122,22 @@ def test_python_takes_a_client(client, serial, tmp_path):
     run = lincat.evaluate(f"local://{log}", client=client, intervals=40, **options)
     assert run.answer.cdf == expected.answer.cdf
     assert any("MALLOC_TRIM_THRESHOLD_" in note for note in run.answer.notes)
+
+
+def test_frames_of_dask_are_summed_where_they_are_made(client, serial, tmp_path):
+    """By two workers, and by this process: the same bits."""
+    dataframe = pytest.importorskip("dask.dataframe")
+    log, _ = serial
+    frame = dataframe.read_parquet(sorted(log.parent.glob("*.parquet")))
+    options = {"features": "fourier", "feature_options": {"order": 2}, "gamma": 0.9}
+    options |= {"intervals": 40, "validate": 0}
+    one = lincat.evaluate(frame, client=client, **options)
+    other = lincat.evaluate(frame, workers=1, **options)
+    assert one.answer.cdf == other.answer.cdf
+    with client.as_current():
+        kept = frame.persist()
+    with pytest.raises(InvalidInputError, match=r"before persist\(\), or write it as Parquet"):
+        lincat.evaluate(kept, client=client, **options)
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch):

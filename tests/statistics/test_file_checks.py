@@ -8,6 +8,7 @@ from safetensors.numpy import load, save
 
 import lincat
 from lincat import _tensors
+from lincat.statistics.checking import checked
 from tests.learners import cases
 
 
@@ -74,3 +75,87 @@ def test_numbers_that_cannot_be_are_refused(tmp_path, name, value):
     path.write_bytes(_resealed(content, lambda header, _: header["state"].update({name: value})))
     with pytest.raises(lincat.InvalidInputError, match=name):
         lincat.Statistics.load(path)
+
+
+def _set(name, place, value):
+    def change(header, arrays):
+        arrays[name][place] = value
+
+    return change
+
+
+def _with(name, made):
+    def change(header, arrays):
+        arrays[name] = made(arrays[name])
+
+    return change
+
+
+def _summed(kind):
+    """Sums of dense features, or of a table of states that is too large for matrices."""
+    made = lincat.Statistics(n_features=100 if kind == "states" else None, max_blocks=4)
+    made.update(cases.stream(kind, 900))
+    return made._settled()
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "message"),
+    [
+        (
+            "dense",
+            lambda h, a: h["params"].update(n_features=None),
+            "n_features: expected a number",
+        ),
+        ("dense", _set("ranges", ..., np.inf), "ranges: expected finite"),
+        ("dense", _with("nodes", lambda x: x[::-1]), "nodes: expected .* that increase"),
+        ("dense", _set("groups", (0, 1), 5.0), "groups: expected powers -1, 0 or 1"),
+        ("dense", _with("groups", lambda x: x[[0] * len(x)]), "groups: expected groups that"),
+        ("dense", _set("groups", 0, (0.0, -1.0, -0.5)), "groups: expected discounts"),
+        ("dense", _with("block_closed", lambda x: x.astype(np.int8)), "block_closed: expected"),
+        ("dense", _set("cross_group", ..., 0), "cross_group: expected groups that differ"),
+        ("dense", _set("cross_ends", -1, 0), "cross_ends: expected .* ends that increase"),
+        ("states", _with("Sigma_place", lambda x: x[::-1]), "Sigma_place: expected places"),
+        ("states", _with("cell_groups", lambda x: x[:, [0, 0]]), "one group or three"),
+        ("states", _with("cell_groups", lambda x: x[:1]), "the groups of all cells"),
+    ],
+)
+def test_sums_that_do_not_fit_are_named(tmp_path, kind, change, message):
+    path = tmp_path / "sums.safetensors"
+    _summed(kind).save(path)
+    path.write_bytes(_resealed(path.read_bytes(), change))
+    with pytest.raises(lincat.InvalidInputError, match=message):
+        lincat.Statistics.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set("waiting_discount", 0, -1.0), "waiting_discount: expected"),
+        (_with("waiting_end", lambda x: x.astype(np.int8)), "waiting_end: expected"),
+    ],
+)
+def test_rows_that_wait_and_do_not_fit_are_named(tmp_path, change, message):
+    path = tmp_path / "sums.safetensors"
+    path.write_bytes(_resealed(_file(path, "dense", 50), change))
+    with pytest.raises(lincat.InvalidInputError, match=message):
+        lincat.Statistics.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x._blocks.items.clear(), "sums: expected blocks of some features"),
+        (lambda x: setattr(x._blocks.items[0], "count", 1), "count: expected as many as in the"),
+        (lambda x: setattr(x._blocks.items[0], "weight", np.inf), "blocks: expected rows, and a w"),
+        (lambda x: setattr(x._nodes, "number", 4), "number: expected"),
+        (lambda x: setattr(x._nodes, "counts", np.ones(1)), "nodes: expected as many counts"),
+        (lambda x: setattr(x._nodes, "values", x._nodes.values[::-1]), "nodes: expected ascending"),
+        (lambda x: setattr(x._nodes, "values", x._nodes.values + 0.5), "groups: expected rewards"),
+    ],
+)
+def test_sums_to_be_added_to_others_are_looked_at(change, message):
+    statistics = _summed("dense")
+    assert checked(statistics) is statistics
+    change(statistics)
+    with pytest.raises(lincat.InvalidInputError, match=message):
+        checked(statistics)

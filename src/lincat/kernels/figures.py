@@ -37,8 +37,10 @@ def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
             out[i, 2 + j] = low[i] + spacing[i] * _first(F, m, quantiles[j] - 1e-12)
         out[i, last] = low[i] + spacing[i] * _worst(F, m, level)
         at = np.ceil((threshold - low[i]) / spacing[i] - 1e-9) - 1.0
-        below = 0.0 if at < 0.0 else 1.0 if at >= m else F[int(min(max(at, 0.0), m - 1.0))]
-        out[i, last + 1] = np.nan if np.isnan(threshold) else below
+        if 0.0 <= at < m:  # a NaN, where nobody asks, is no index
+            out[i, last + 1] = F[int(at)]
+        else:
+            out[i, last + 1] = 0.0 if at < 0.0 else 1.0 if at >= m else np.nan
 
 
 @njit(**KERNEL)

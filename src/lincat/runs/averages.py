@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -43,6 +43,9 @@ class Averages:
     n_seen_ : int
         Transitions that were learned from.
     """
+
+    #: Sums, that sampling errors follow from: there are none, as for learners that keep none.
+    statistics_: ClassVar[None] = None
 
     Theta: FloatArray
     rows: IntArray

@@ -80,9 +80,10 @@ def evaluate(
     ----------
     source : object
         A frame (pandas, polars, Arrow, DuckDB, anything with ``__arrow_c_stream__``, or a dict of
-        columns); a Gymnasium environment, or a function that makes one; :class:`Transitions`; a
-        finite process; or, as text, what the command line takes: paths of logs, "gym:NAME",
-        "minari:NAME", the name of a finite process. Or statistics, and files of them (.stats).
+        columns), one of Dask, or a dataset of Arrow; a Gymnasium environment, or a function that
+        makes one; :class:`Transitions`; a finite process; or, as text, what the command line takes:
+        paths of logs, "gym:NAME", "minari:NAME", the name of a finite process. Or statistics, and
+        files of them (.stats).
     gamma : float, optional
         Discount factor; 0.99, or that of the finite process. 1 where episodes end.
     out : str or path, optional
@@ -107,7 +108,8 @@ def evaluate(
     missing : "auto", "indicator", "skip" or "stop"
         What to do with cells of observations that are missing.
     workers : int, optional
-        So many processes of this machine sum Parquet files, by their row groups; 1 is this process.
+        So many processes of this machine sum Parquet files, by their row groups, or the pieces of
+        a Dask frame or a dataset of Arrow; 1 is this process.
         The answer has the same bits for any number of them, and on a cluster.
     client : distributed.Client, optional
         The workers of a Dask cluster do.

@@ -186,7 +186,7 @@ class RunFolder:
                 progress = read_bytes((place or self.path) / "progress.json")
                 kept = msgspec.json.decode(progress, type=_Kept).config
             return differences(tomllib.loads(kept), tomllib.loads(content.decode()))
-        except (ValueError, msgspec.MsgspecError):
+        except (ValueError, RecursionError, msgspec.MsgspecError):
             return ""
 
     @property

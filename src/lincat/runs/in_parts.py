@@ -26,7 +26,7 @@ from lincat.features.tabular import Tabular
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load_bytes
 from lincat.learners.merging import merge_parts
-from lincat.runs.beginning import check_sums_fit
+from lincat.runs.beginning import check_rows_suffice, check_sums_fit
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.model import Model
@@ -45,8 +45,9 @@ def check_parts(config: EvaluationConfig, opened: Opened) -> FileSource:
     """Return the log that is to be learned from by parts, or refuse what cannot be."""
     source, argument = opened.source, "--workers and --scheduler"
     if not isinstance(source, FileSource) or source.row_groups is None:
+        expected = "Parquet files, a Dask frame or a dataset of Arrow"
         remedy = "write the log as Parquet, or leave them out"
-        raise fail(argument, "Parquet files", source.description, remedy)
+        raise fail(argument, expected, source.description, remedy)
     if config.learner not in ("auto", "lstd"):
         raise fail(argument, "--learner lstd, which adds sums up", config.learner)
     for name, value in (("--window", config.window), ("--steps", config.steps)):
@@ -109,6 +110,8 @@ class InParts:
         if not self._parts:
             got = f"none that are not held out, of {total:,}"
             raise fail(self.source.description, "rows to learn from", got)
+        rows = sum(map(self._rows_of, range(len(self._parts))))
+        check_rows_suffice(self.model.features, rows, self.source.description)
         self._files: dict[int, Path] = {}
 
     def learn(

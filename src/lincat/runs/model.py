@@ -153,26 +153,32 @@ class Model:
         with self._alone:
             phi = self.features.lookup(observations)
         learner = self.learner
-        distribution: ReturnDistribution
-        if confidence is None:
-            distribution = learner.predict(phi)
-        elif learner.statistics_ is None:
-            remedy = 'evaluate with learner="lstd"'
-            got = f"a model of {type(learner).__name__}"
-            raise fail("confidence", "a model that was solved from sums", got, remedy)
-        else:
-            distribution = learner.predict(phi, confidence=confidence)
-            known = distribution.uncertainty
-            if isinstance(learner, CategoricalLearner) and known is not None:
-                known = replace(known, centre=distribution.cdf_values)
-                shown = learner.predict(phi)
-                distribution = ReturnDistribution(shown.cdf_values, shown.grid, known)
+        distribution = self._learned(phi, confidence)
+        known = distribution.uncertainty
+        if isinstance(learner, CategoricalLearner) and known is not None:
+            known = replace(known, centre=distribution.cdf_values)
+            shown = learner.predict(phi)
+            distribution = ReturnDistribution(shown.cdf_values, shown.grid, known)
         if self.potential is None:
             return distribution
         value = self.potential.values(observations)
         if self.scale is None:
             return distribution.shifted(value)
         return distribution.rescaled(self.scale.values(observations), value)
+
+    def _learned(self, phi: FeatureMatrix, confidence: float | None) -> ReturnDistribution:
+        """What the learner says of features, without potential and scale."""
+        learner = self.learner
+        found: ReturnDistribution
+        if confidence is None:
+            found = learner.predict(phi)
+        elif learner.statistics_ is None:
+            remedy = 'evaluate with learner="lstd"'
+            got = f"a model of {type(learner).__name__}"
+            raise fail("confidence", "a model that was solved from sums", got, remedy)
+        else:
+            found = learner.predict(phi, confidence=confidence)
+        return found
 
     def predict_apart(self, observations: Any) -> Apart:
         """Return the same, each state on a grid of its own: for figures, of one state or many."""
@@ -204,12 +210,7 @@ class Model:
     ) -> ReturnDistribution:
         """Return the distribution of each group of states: the average over its members."""
         if shown.Phi is not None:  # as sums have it, which know no single states and no potential
-            found: ReturnDistribution = (
-                self.learner.predict(shown.Phi)
-                if confidence is None
-                else self.learner.predict(shown.Phi, confidence=confidence)
-            )
-            return found
+            return self._learned(shown.Phi, confidence)
         observations, group = shown.observations()
         each = self.predict(observations, confidence=confidence)
         known = each.uncertainty

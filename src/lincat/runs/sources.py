@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -106,7 +107,9 @@ def open_source(config: EvaluationConfig, given: Given | None = None) -> Opened:
     if given.source is None:
         opened = _named(config, policy, given.storage_options)
     else:
-        opened = _object(config, given.source, policy)
+        current = nullcontext() if given.client is None else given.client.as_current()
+        with current:  # by which Dask counts the rows of its frames
+            opened = _object(config, given.source, policy)
     return opened if given.features is None else replace(opened, features=given.features)
 
 

@@ -53,8 +53,8 @@ def main() -> None:
             except Exception as error:
                 answer = False, error
             send(answers, answer)
-    except EOFError:
-        pass
+    except (EOFError, BrokenPipeError):  # who asked is gone, killed perhaps
+        os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())  # where the rest may go
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def settled_returns(
         finer = true_returns(process, gamma, problem.grid(intervals), tolerance=tolerance)
         again = _figures(finer, level)
         change = max(float(np.abs(again - figures).max()), finer.grid.spacing)
-        pooled = float(np.sqrt(finer.variance().mean() + finer.mean().var()))
+        pooled = float(np.sqrt(max(finer.variance().mean() + finer.mean().var(), 0.0)))
         if change <= _STILL * pooled or 2 * intervals > most:
             return SettledReturns(finer, change)
         figures = again

@@ -16,7 +16,7 @@ from lincat.solvers.equation import BatchEquation, Outcomes
 
 
 def successors_first(N: FeatureMatrix) -> IntArray:
-    """Return states in an order in which most of what N, sparse (r, r), holds leads to earlier ones.
+    """Return states in an order in which most of N, sparse (r, r), leads to earlier ones.
 
     The heuristic of Eades, Lin and Smyth (1993) for feedback arcs: at least half of it does. What
     leads back to the same state is not looked at.

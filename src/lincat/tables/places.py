@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -12,10 +11,16 @@ from urllib.parse import unquote
 import msgspec
 import pyarrow as pa
 
-from lincat._arguments import fail, reason
 from lincat.tables.counting import count_rows
 from lincat.tables.finding import stored_files
 from lincat.tables.fingerprints import Fingerprint, first_of, of_file, of_rows
+from lincat.tables.pieces import (
+    PiecesPlace,
+    arrow_table,
+    is_dask_frame,
+    is_dataset,
+    pieces_of,
+)
 from lincat.tables.readers import (
     STDIN,
     Chunk,
@@ -152,14 +157,7 @@ class FramePlace:
     def of(cls, frame: Any) -> FramePlace:
         """Take a frame as it is now: anything with ``__arrow_c_stream__``, or a dict of columns."""
         name = frame_name(frame)
-        try:
-            table = pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
-        except Exception as error:  # other people's code: anything can come
-            remedy = "leave such columns out, if they are not needed"
-            raise fail(name, "columns that Arrow can hold", reason(error), remedy) from error
-        # What pandas calls an index without a name: the rows that a selection has left, say.
-        named = [x for x in table.schema.names if not re.fullmatch(r"__index_level_\d+__", x)]
-        return cls(name, _plain(table.select(named)))
+        return cls(name, arrow_table(frame, name))
 
     def open(self, *, stop: bool) -> Table:
         """Return a reader of it."""
@@ -184,7 +182,10 @@ def find_places(
 ) -> Sequence[Place]:
     """Return the tables of paths, or the one of a frame."""
     if is_frame(source):
-        return [FramePlace.of(source)]
+        pieces = pieces_of(source)
+        return [
+            FramePlace.of(source) if pieces is None else PiecesPlace(frame_name(source), pieces)
+        ]
     files = stored_files(source, format, options)
     kind = format_of(next(iter(files)), format)
     return [FilePlace(file, kind, store) for file, store in files.items()]
@@ -225,7 +226,7 @@ class _Partition:
 
 
 def is_frame(value: Any) -> bool:
-    """Return whether something is a table in memory: frames of any library, or a dict of columns.
+    """Return whether something is a table: frames of any library, datasets, a dict of columns.
 
     Examples
     --------
@@ -234,7 +235,8 @@ def is_frame(value: Any) -> bool:
     >>> is_frame(pyarrow.table({"state": [1]})), is_frame("log.csv")
     (True, False)
     """
-    return isinstance(value, Mapping) or hasattr(value, "__arrow_c_stream__")
+    in_memory = isinstance(value, Mapping) or hasattr(value, "__arrow_c_stream__")
+    return in_memory or is_dask_frame(value) or is_dataset(value)
 
 
 def frame_name(frame: Any) -> str:
@@ -263,16 +265,3 @@ class _FrameTable:
 
     def close(self) -> None:
         pass
-
-
-def _plain(table: Any) -> Any:
-    """Texts as files have them: other libraries keep them as views, or numbered."""
-    for i, column in enumerate(table.schema):
-        kind = column.type
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        if getattr(pa.types, "is_string_view", lambda _: False)(kind):
-            kind = pa.large_string()
-        if kind != column.type:
-            table = table.set_column(i, column.name, table.column(i).cast(kind))
-    return table
