@@ -24,6 +24,8 @@ from lincat.core.representation import uniform_cdf
 from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
+_AT_ONCE = 2**20  # numbers in all B_g X, up to which they are made at once: calls cost more
+
 
 def bellman_stack(reward: FloatArray, discount: FloatArray, grid: Grid) -> scipy.sparse.csr_array:
     """Return B(r_g, δ_g) of all groups, one below the other: a sparse (G * K, K) matrix.
@@ -98,8 +100,6 @@ class BatchEquation:
                 whitened[:] = whitening.down(whitening.down(totals.cross[g].T).T)
         #: B_g of the groups that lead somewhere, one below the other (G' * K, K).
         self.stack = bellman_stack(self.reward, self.discount, grid)
-        K = self.intervals
-        self._pushes = [self.stack[g * K : (g + 1) * K] for g in range(len(moving))]
         self._all_discounts = discount
 
     def _arranged(self, totals: Totals) -> Outcomes:
@@ -119,6 +119,18 @@ class BatchEquation:
             data[order],
             np.searchsorted(row, np.arange(d + 1)),
         )
+
+    @cached_property
+    def _pushes(self) -> list[scipy.sparse.csr_array]:
+        """B_g, (K, K) each."""
+        K = self.intervals
+        return [self.stack[g * K : (g + 1) * K] for g in range(len(self.moving))]
+
+    @cached_property
+    def _below(self) -> FloatArray:
+        """Ñ_gᵀ one below the other, shape (G' * r, r)."""
+        G, r = len(self.cross), self.size
+        return np.ascontiguousarray(self.cross.transpose(0, 2, 1)).reshape(G * r, r)
 
     @cached_property
     def right(self) -> FloatArray:
@@ -211,9 +223,12 @@ class BatchEquation:
         self.applied += 1
         if self.is_sparse:
             return self._apply_sparse(X)
-        K, r = self.intervals, self.size
-        flat = X.reshape(K, -1)
-        out = np.zeros((flat.size // r, r))
+        K, r, G = self.intervals, self.size, len(self.cross)
+        flat, n = X.reshape(K, -1), X.size // max(r, 1)
+        if X.size * G <= _AT_ONCE:
+            side_by_side = np.asarray(self.stack @ flat).reshape(G, n, r).transpose(1, 0, 2)
+            return np.asarray(side_by_side.reshape(n, G * r) @ self._below).reshape(X.shape)
+        out = np.zeros((n, r))
         for push, cross in zip(self._pushes, self.cross, strict=True):
             pushed = np.asarray(push @ flat).reshape(-1, r)
             # out += pushed Ñ_gᵀ; BLAS sees the transposes of arrays in C's order.

@@ -84,9 +84,15 @@ def _operator_flops(equation: BatchEquation) -> float:
 
 def _dense(equation: BatchEquation) -> Inverse:
     K, r = equation.intervals, equation.size
-    units = np.eye(K * r).reshape(K, r, K * r).transpose(0, 2, 1)
-    images = equation.apply(np.ascontiguousarray(units))  # of all at once
-    matrix = np.eye(K * r) - images.transpose(0, 2, 1).reshape(K * r, K * r)
+    cross = equation.projected(np.eye(r)) if equation.is_sparse else equation.cross
+    entries = scipy.sparse.coo_array(equation.stack)
+    group, k = np.divmod(entries.row, K)
+    # Block (k, m) is Σ_g B_g[k, m] Ñ_g.
+    coefficients = scipy.sparse.csr_array(
+        (entries.data, (k * K + entries.col, group)), shape=(K * K, len(cross))
+    )
+    blocks = np.asarray(coefficients @ cross.reshape(len(cross), r * r)).reshape(K, K, r, r)
+    matrix = np.eye(K * r) - blocks.transpose(0, 2, 1, 3).reshape(K * r, K * r)
     factors = scipy.linalg.lu_factor(matrix)
     return lambda R: np.asarray(
         scipy.linalg.lu_solve(factors, R.reshape(-1, K * r).T).T.reshape(R.shape)
