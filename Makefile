@@ -45,7 +45,8 @@ fuzz: $(READY) ## damaged files for every parser: tracebacks, hangs, memory; ARG
 # Tests of kernels, where these are called by somebody who has nothing else to compile.
 LOOPS := tests/kernels tests/core/test_apart.py tests/core/test_bellman.py tests/theory/test_stability.py \
   $(addprefix tests/features/test_,tiles.py fourier.py rbf.py scaling.py) tests/processes/test_sampling.py \
-  tests/inference/test_returns_to_go.py tests/learners/test_variance_reduced_ctd.py
+  tests/inference/test_returns_to_go.py $(addprefix tests/learners/test_,variance_reduced_ctd.py growing.py) \
+  tests/data/test_transitions.py
 
 branches: $(READY) ## which branches the tests run, kernels without their compiler too; half an hour
 	rm -rf .coverage .coverage.* $(VENV)/branches

@@ -28,8 +28,9 @@ KERNELS = "lincat.kernels"  # compiled from bytecode, which has to stay as it is
 
 def import_watched(atheris):
     """Import all of lincat, so that its branches are seen; return the module of targets."""
-    importlib.import_module(KERNELS)
-    with atheris.instrument_imports(include=["lincat"], exclude=[KERNELS]):
+    for module in pkgutil.iter_modules(importlib.import_module(KERNELS).__path__):
+        importlib.import_module(f"{KERNELS}.{module.name}")
+    with atheris.instrument_imports(include=["lincat"]):
         package = importlib.import_module("lincat")
         for module in pkgutil.walk_packages(package.__path__, "lincat."):
             if not module.name.endswith("__main__"):
@@ -37,13 +38,11 @@ def import_watched(atheris):
     return importlib.import_module("tests.attack.fuzz")
 
 
-def child(atheris, fuzz, target, inputs, seed, out):
+def child(atheris, fuzz, target, inputs, seed, corpus, out):
     """Attack one parser; write a line of JSON for each input that went wrong. Does not return."""
     warnings.simplefilter("ignore")
     fuzz.signal.signal(fuzz.signal.SIGPROF, fuzz._hang)
-    corpus = target.file.parent / "corpus"
-    corpus.mkdir(exist_ok=True)
-    (corpus / "whole").write_bytes(target.content)
+    (Path(corpus) / "whole").write_bytes(target.content)
     target.file.write_bytes(target.content)
     target.use(target.file, np.random.default_rng(0))
 
@@ -61,25 +60,28 @@ def child(atheris, fuzz, target, inputs, seed, out):
             out.write(json.dumps({"wrong": wrong, "input": data.hex()}) + "\n")
             out.flush()
 
-    options = [f"-runs={inputs}", f"-seed={seed + 1}", "-rss_limit_mb=0", "-timeout=0"]
+    options = [f"-runs={inputs}", f"-seed={seed + 1}", "-rss_limit_mb=0", "-timeout=120"]
     options += [
         "-mutate_depth=1",
         "-verbosity=0",
         f"-max_len={4 * len(target.content)}",
         "-len_control=0",
     ]
-    atheris.Setup([sys.argv[0], *options, str(corpus)], one_input, custom_mutator=damaged)
+    atheris.Setup([sys.argv[0], *options, corpus], one_input, custom_mutator=damaged)
     atheris.Fuzz()
 
 
-def attack(atheris, fuzz, target, inputs, seed):
-    """Attack one parser in a forked process; yield what was wrong, once for each place."""
+def attack(atheris, fuzz, target, inputs, seed, corpus):
+    """Attack one parser in a forked process; yield what was wrong, once for each place.
+
+    Inputs that are worth to be damaged again are kept in the folder ``corpus``.
+    """
     read, write = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(read)
         with os.fdopen(write, "w") as out:
-            child(atheris, fuzz, target, inputs, seed, out)
+            child(atheris, fuzz, target, inputs, seed, corpus, out)
         os._exit(0)
     os.close(write)
     seen = set()
@@ -110,14 +112,15 @@ def main():
     from tests.attack.targets import all_targets
 
     begun, inputs, found = time.monotonic(), 0, 0
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as corpora:
         targets = [x for x in all_targets(Path(folder)) if asked.target in (None, x.name)]
         total = sum(x.weight for x in targets)
         for target in targets:
             share = max(1, round(asked.inputs * target.weight / total))
             inputs += share
             print(f"{target.name}: {share} inputs", flush=True)
-            for what, data in attack(atheris, fuzz, target, share, asked.seed):
+            corpus = tempfile.mkdtemp(dir=corpora)
+            for what, data in attack(atheris, fuzz, target, share, asked.seed, corpus):
                 found += 1
                 print(f"    {what}", flush=True)
                 if asked.keep is not None:

@@ -82,6 +82,22 @@ def test_bands_are_those_of_the_definition():
     assert (reach < stats.t.ppf(1 - 0.025 / 16, 16)).all()
 
 
+def test_whole_cdfs_hold_tails_that_nobody_saw():
+    """Shares of 100 draws, two atoms of a chance of 1 % each at either end: none came up."""
+    grid, n, nu = lincat.Grid(0.0, 5.0, 5), 100, 16
+    true = np.array([[0.01, 0.02, 0.5, 0.98, 0.99]])
+    F = np.array([[0.0, 0.0, 0.5, 1.0, 1.0]])
+    se = np.sqrt(F * (1.0 - F) / n)
+    directions = se * np.sign(np.random.default_rng(0).normal(size=(nu, 1, 1)))
+    dist = lincat.ReturnDistribution(F, grid, Uncertainty(directions, 0.95, np.zeros(1, bool)))
+    low, high = dist.band(simultaneous=True)
+    assert ((low <= true) & (true <= high)).all()
+    np.testing.assert_array_equal(high[0, :2], high[0, 2])
+    np.testing.assert_array_equal(low[0, 3:], low[0, 2])
+    low, high = dist.band()  # each for itself is what was seen
+    assert (low[0, 3], high[0, 1]) == pytest.approx((1.0, 0.0), abs=1e-9)
+
+
 @given(st.floats(-0.1, 1.1), st.floats(0.0, 0.6), st.floats(1.0, 4.0))
 def test_bands_hold_their_estimate_and_do_not_jump(value, se, reach):
     low, high = _probability_interval(np.array([value]), np.array([se]), reach)
@@ -156,6 +172,27 @@ def test_a_shift_between_atoms_moves_the_interval_of_the_mean():
     expected = np.add(dist.interval("mean"), [0.1, 0.017, -0.33])
     np.testing.assert_allclose(moved.interval("mean"), expected, atol=1e-12)
     assert lincat.ReturnDistribution(dist.cdf_values, GRID).shifted([0.1] * 3).uncertainty is None
+
+
+def test_what_is_moved_otherwise_widens_and_travels():
+    plain = smooth()
+    moved = np.full_like(plain.cdf_values, 0.02)
+    dist = lincat.ReturnDistribution(
+        plain.cdf_values, GRID, replace(plain.uncertainty, moved=moved)
+    )
+    for measure, argument in MEASURES:
+        (low, high), (before, after) = (x.interval(measure, argument) for x in (dist, plain))
+        assert (low <= before).all()
+        assert (after <= high).all()
+        assert (high - low > after - before).any()
+    far = 1.5 * GRID.spacing * moved.sum(axis=1)  # of the mean
+    widths = [np.diff(x.interval("mean"), axis=0)[0] / 2 for x in (dist, plain)]
+    np.testing.assert_allclose(widths[0], np.hypot(widths[1], far))
+    for one, other in ((dist[1:], plain[1:]), (dist.shifted([0.1] * 3), plain.shifted([0.1] * 3))):
+        (low, high), (before, after) = (x.band() for x in (one, other))
+        assert (low <= before).all()
+        assert (low < before - 1e-3).any()
+        assert (after <= high).all()
 
 
 def test_of_states_without_data_anything_may_be_true():

@@ -204,3 +204,20 @@ def test_tables_know_what_they_have_and_others_know_everything():
         named.knows([{}])
     assert lincat.Tabular.table
     assert not lincat.Tiles.all_used
+
+
+def test_names_of_features_and_frames_are_those_that_were_fitted():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = pandas.DataFrame({"a": [0.0, 1.0, 2.0], "b": [1.0, 0.0, 1.0]}, index=[5, 6, 7])
+    features = lincat.Fourier(order=1).fit(frame)
+    names = features.get_feature_names_out().tolist()
+    assert names == features.get_feature_names_out(["a", "b"]).tolist()
+    with pytest.raises(lincat.InvalidInputError, match="input_features: expected what was fitted"):
+        features.get_feature_names_out(["b", "a"])
+    with pytest.raises(lincat.InvalidInputError, match=r"input_features: expected 2 names"):
+        lincat.Fourier(order=1).fit(frame.to_numpy()).get_feature_names_out(["a"])
+    assert features.set_output() is features
+    made = features.set_output(transform="polars").transform(frame)
+    assert isinstance(made, polars.DataFrame)
+    assert made.columns == names
+    assert features.set_output(transform="pandas").transform(frame).index.tolist() == [5, 6, 7]

@@ -5,6 +5,7 @@ import pytest
 
 import lincat
 from lincat.data.mixed import mixed_of
+from lincat.features.auto import choose_features
 from tests.features.cases import frames
 
 
@@ -117,3 +118,46 @@ def test_other_features_say_what_takes_texts():
     for features in (lincat.Tiles(), lincat.Smooth(), lincat.Scaling()):
         with pytest.raises(lincat.InvalidInputError, match='take features "mixed"'):
             features.fit(frames(50))
+
+
+def test_an_infinite_number_is_named():
+    with pytest.raises(lincat.InvalidInputError, match="an infinite one in column x"):
+        lincat.Mixed().fit(
+            mixed_of({"x": np.array([1.0, np.inf]), "t": np.array(["a", "b"], object)})
+        )
+
+
+def test_more_values_than_are_few_are_not_kept_apart():
+    sample = mixed_of({"x": np.arange(40) % 5 * 1.0, "t": np.array(["a", "b"] * 20, dtype=object)})
+    assert "x" not in lincat.Mixed(few_values=4).fit(sample).apart_
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x["columns"][0].update(name=3), "columns: expected names"),
+        (
+            lambda x: x["columns"].remove(_column(x, False)),
+            "columns: expected .* of the smooth features",
+        ),
+        (lambda x: _column(x, True).update(levels=[3]), "columns: expected texts"),
+        (lambda x: _column(x, False).update(indicator=1), "columns: expected true or false"),
+    ],
+)
+def test_a_file_that_somebody_made_is_looked_at(change, message):
+    made = lincat.Mixed().fit(frames(400))
+    arrays, values = made._state()
+    values = {"columns": [dict(x) for x in values["columns"]], "apart": list(values["apart"])}
+    change(values)
+    with pytest.raises(lincat.InvalidInputError, match=message):
+        lincat.Mixed()._restore(arrays, values)
+
+
+def _column(values, text):
+    return next(x for x in values["columns"] if x["text"] is text)
+
+
+def test_features_of_frames_are_mixed_by_default():
+    features, reason = choose_features(frames(400))
+    assert isinstance(features, lincat.Mixed)
+    assert reason.startswith("texts and numbers")

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import lincat
-from lincat.inference.heterogeneity import compare_sites
+from lincat.inference.heterogeneity import SiteFigures, _sentence, _welch, compare_sites
 from lincat.report.sites import sites_section
 
 GAMMA = 0.8
@@ -63,3 +64,22 @@ def test_one_site_or_few_blocks_tell_nothing():
     few = [statistics(i, n=3) for i in range(2)]
     assert compared(few).p_value is None
     assert sites_section(compared([statistics(0)])) == sites_section(None) == ""
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_test_of_equal_means_is_welchs(k):
+    rng = np.random.default_rng(k)
+    samples = [rng.normal(0.2 * i, 1.0 + i, size=20 + 10 * i) for i in range(k)]
+    sites = [(x.mean(), x.std(ddof=1) / np.sqrt(len(x)), len(x) - 1) for x in samples]
+    assert _welch(sites) == pytest.approx(stats.f_oneway(*samples, equal_var=False).pvalue)
+    assert _welch([*sites, (0.0, 0.0, 5)]) is None  # one without any error
+
+
+def test_sites_may_differ_in_spread_alone():
+    figures = [
+        SiteFigures(name=name, transitions=9, mean=mean, mean_low=0.0, mean_high=2.0, std=std)
+        for name, mean, std in (("a", 1.0, 1.0), ("b", 1.1, 9.0))
+    ]
+    assert _sentence(figures, 0.5, 0.001).endswith("but differ in spread (p = 0.001).")
+    assert _sentence(figures, 0.5, 0.01).startswith("Sites agree as far as")
+    assert _sentence(figures, 0.009, 0.001).startswith("Sites differ (p = 0.009): from 1 at a to")

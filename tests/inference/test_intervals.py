@@ -141,3 +141,10 @@ def test_intervals_that_do_not_fit_their_levels_are_refused():
     for levels in ((), (0.1, 0.2), (0.2, 0.1)):
         with pytest.raises(lincat.InvalidInputError, match="intervals"):
             Intervals(confidence=0.9, levels=levels, states=(one,))
+
+
+def test_levels_come_with_one_minus_each_and_increase():
+    levels = intervals_of(distribution(), [0.2, 1.0]).levels
+    assert {0.2, 0.8, 1.0} <= set(levels)
+    assert 0.0 not in levels
+    assert list(levels) == sorted(set(levels))

@@ -174,3 +174,17 @@ def test_mistakes_are_named():
             Settling.from_state(PROBE, {**state, **broken})
     with pytest.raises(lincat.InvalidInputError, match="state: expected what Settling"):
         Settling.from_state(PROBE, {})
+
+
+def test_ahead_is_told_by_the_means_of_three_parts():
+    rng = np.random.default_rng(0)
+    batches = np.sort(rng.uniform(size=(12, 2, 3)), axis=2) + np.linspace(0, 1, 12)[:, None, None]
+    counts = 5 * np.arange(13)
+    sums = np.concatenate([np.zeros((1, 2, 3)), np.cumsum(5.0 * batches, axis=0)])
+    state = {"counts": counts, "sums": sums, "length": 5, "begin": 0}
+    moves = Settling.from_state(np.eye(2), state)
+    first, second, third = (batches[a : a + 4].mean(axis=0) for a in (0, 4, 8))
+    ratio = min(np.linalg.norm(third - second) / np.linalg.norm(second - first), 0.9)
+    end = third + (third - second) * ratio / (1.0 - ratio)
+    np.testing.assert_allclose(moves.mean() + moves.ahead(), end, rtol=1e-12)
+    np.testing.assert_allclose(moves.mean(), batches.mean(axis=0), rtol=1e-12)

@@ -310,3 +310,16 @@ DIST = lincat.ReturnDistribution([[0.5], [0.5]], lincat.Grid(0.0, 1.0, intervals
 def test_bad_input_is_named(arguments, options, message):
     with pytest.raises(lincat.InvalidInputError, match=message):
         lincat.validate(*arguments, **options)
+
+
+def test_one_weight_is_enough_and_all_mass_lies_below_the_last_atom():
+    grid = lincat.Grid(0.0, 4.0, 4)
+    dist = lincat.ReturnDistribution([[0.0, 0.5, 1.0, 1.0]], grid)
+    found = lincat.validate(dist, [2.0], weights=[[1.0]])["all"]
+    assert found.mean_error == pytest.approx(dist.mean()[0] - 2.0)
+    assert found.empirical_low[-1] == found.empirical_high[-1] == 1.0
+    assert max(found.empirical_high) <= 1.0
+    with pytest.raises(lincat.InvalidInputError, match="weights: expected numbers of at least 0"):
+        lincat.validate(dist, [2.0, 3.0], weights=[[1.5, -0.5]])
+    with pytest.raises(lincat.InvalidInputError, match="method: expected 'exact'"):
+        lincat.validate(dist, [2.0], weights=[[1.0]], method="rollouts")

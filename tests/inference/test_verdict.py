@@ -94,3 +94,22 @@ def test_without_returns_nothing_is_trusted():
 def test_it_comes_back_from_json():
     verdict = judge(FINE, found(shift=1.5))
     assert msgspec.json.decode(msgspec.json.encode(verdict), type=type(verdict)) == verdict
+
+
+def changed(validation, **changes):
+    groups = tuple(msgspec.structs.replace(group, **changes) for group in validation.groups)
+    return msgspec.structs.replace(validation, groups=groups)
+
+
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({"skill": -0.04}, set()),
+        ({"skill": -0.06, "mean_error_se": 1e-9}, {"skill"}),
+        ({"w1_worst": 0.1, "w1_typical": 0.01}, set()),
+        ({"w1_worst": 2.0}, {"states"}),
+        ({"w1_typical": 2.0}, {"typical"}),
+    ],
+)
+def test_each_check_has_its_limit(changes, codes):
+    assert failed(judge(FINE, changed(found(), **changes))) == codes

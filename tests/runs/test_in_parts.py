@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import lincat
 from lincat._arguments import InvalidInputError
 from lincat.runs.folder import RunFolder
 from lincat.runs.loop import EvaluationRun
@@ -84,9 +85,15 @@ class _Lost:
         pass
 
 
-def test_what_is_done_is_kept(tmp_path, monkeypatch):
-    config = config_of(write_log(tmp_path), workers=1)
-    whole = run_with(tmp_path / "whole", config, Here())
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run to the end."""
+    place = tmp_path_factory.mktemp("whole")
+    return run_with(place / "run", config_of(write_log(place), workers=1), Here())
+
+
+def test_what_is_done_is_kept(tmp_path, monkeypatch, whole):
+    config = whole.config
     with pytest.raises(InvalidInputError, match=r"lost; 17 of \d+ parts are kept: lincat res") as e:
         run_with(tmp_path / "run", config, _Lost(after=17))
     parts = int(str(e.value).split()[3])
@@ -99,6 +106,34 @@ def test_what_is_done_is_kept(tmp_path, monkeypatch):
     assert parts >= 40
     assert learned(folder) == learned(whole)
     assert not folder.parts.exists()
+
+
+def test_a_run_that_is_stopped_amid_parts_continues(tmp_path, whole):
+    """As Ctrl-C does: an answer from the parts that are there, and later one from all."""
+    folder = RunFolder.create(tmp_path / "run", whole.config)
+    run = EvaluationRun(folder, open_source(whole.config), pool=Here())
+    for _ in run.run():
+        if folder.parts.is_dir() and len(list(folder.parts.iterdir())) == 5:
+            run.stop()
+    assert not folder.answer.complete
+    assert len(list(folder.parts.iterdir())) == 5
+    for _ in continued(folder, workers=1).run():
+        pass
+    assert learned(folder) == learned(whole)
+
+
+def test_too_few_rows_for_the_features(tmp_path):
+    pq.write_table(
+        pa.table({"x": [0.1, 0.5, 0.3], "reward": [1.0, 0.0, 1.0]}), tmp_path / "a.parquet"
+    )
+    config = config_of(tmp_path / "a.parquet", feature_options={"order": 9}, validate=0, workers=1)
+    with pytest.raises(
+        InvalidInputError, match=r"at least 10 rows, for as many features, got 3; use"
+    ):
+        run_with(tmp_path / "run", config, Here())
+    sums = lincat.stats(tmp_path / "a.parquet", features="fourier", feature_options={"order": 9})
+    with pytest.raises(InvalidInputError, match="statistics: expected at least 10 rows"):
+        sums.returns(gamma=0.9)
 
 
 def test_ids_and_rewards_that_come_late_are_the_same_in_all_parts(tmp_path):

@@ -176,8 +176,8 @@ def test_what_does_not_belong_together_is_refused(sites):
         with pytest.raises(lincat.InvalidInputError, match=reason):
             lincat.merge(parts)
     # The same features, but reward nodes of its own.
-    t = lincat.Transitions(np.eye(len(x.start_sum))[:1].repeat(200, 0), np.arange(200.0) ** 2,
-                           np.eye(len(x.start_sum))[:1].repeat(200, 0))  # fmt: skip
+    t = lincat.Transitions(np.eye(len(x.start_sum))[:1].repeat(300, 0), np.arange(300.0) ** 2,
+                           np.eye(len(x.start_sum))[:1].repeat(300, 0))  # fmt: skip
     strange = lincat.Statistics(len(x.start_sum), nodes=24).update(t)
     part = replace(sites[1], sites=(replace(sites[1].sites[0], statistics=strange, clock=None),))
     with pytest.raises(lincat.InvalidInputError, match="reward nodes that agree"):

@@ -72,6 +72,29 @@ def test_a_worker_needs_lincat(client, monkeypatch):
         Cluster(client)
 
 
+def test_a_worker_without_lincat(client):
+    def hide():
+        import sys
+
+        names = [name for name in sys.modules if name.partition(".")[0] == "lincat"]
+        sys.hidden = {name: sys.modules.pop(name) for name in names}
+        sys.modules["lincat"] = None  # as if it were not installed
+
+    def show():
+        import sys
+
+        sys.modules.update(sys.hidden)
+        if not sys.hidden:
+            del sys.modules["lincat"]
+
+    client.run(hide)
+    try:
+        with pytest.raises(InvalidInputError, match=r"lincat .* on each, got none .* pip install"):
+            Cluster(client)
+    finally:
+        client.run(show)
+
+
 def test_a_part_that_cannot_be_read_is_one_line(client, serial, tmp_path):
     log = write_log(tmp_path)
     config = config_of(log, scheduler=client.scheduler.address)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -157,3 +159,72 @@ def test_intervals_of_the_mean_are_those_of_a_sample_of_independent_rewards():
         widths.append(high[0] - low[0])
     # The mean of the return is that of the rewards over 1 − gamma.
     assert np.mean(widths) == pytest.approx(2 * 1.96 * 1.065 * 2 * 0.5 / np.sqrt(20_000), rel=0.15)
+
+
+CERTAIN, NODES = 0.633, np.linspace(-0.02, 1.02, 53)
+
+
+def certain_among_noise(n):
+    """A state whose reward is always the same, between nodes, and one with any; both end."""
+    rng = np.random.default_rng(2)
+    state = np.arange(n) % 2
+    reward = np.where(state == 1, CERTAIN, rng.random(n))
+    return lincat.Transitions(state, reward, state, terminated=np.ones(n, bool))
+
+
+def on_nodes(intervals):
+    grid = lincat.Grid(0.0, 1.0, intervals)
+    return lincat.CategoricalLSTD(gamma=0.9, grid=grid, n_features=2, nodes=NODES)
+
+
+def test_intervals_hold_what_nodes_move():
+    """One atom becomes three, though nothing is uncertain about it."""
+    data, model = certain_among_noise(4_000), on_nodes(400)
+    dist = model.fit(data).predict([1], confidence=0.95)
+    alone = replace(dist.uncertainty, moved=None)
+    blind = lincat.ReturnDistribution(dist.cdf_values, dist.grid, alone)
+    masses = lincat.project([CERTAIN], [1.0], dist.grid)
+    truth = lincat.ReturnDistribution(np.cumsum(masses)[None, :-1], dist.grid)
+    for ends, missed, value in (
+        (dist.interval("cvar", 0.05), blind.interval("cvar", 0.05), truth.cvar(0.05)),
+        (dist.band(), blind.band(), truth.cdf_values),
+    ):
+        held, held_blind = (
+            (low <= value + 1e-9) & (value <= high + 1e-9) for low, high in (ends, missed)
+        )
+        assert held.all()
+        assert not held_blind.all()
+    exact = model.refine(data).predict([1], confidence=0.95)
+    np.testing.assert_allclose(exact.cdf_values, truth.cdf_values, atol=1e-9)
+    assert exact.uncertainty.moved is None
+
+
+def test_what_nodes_move_comes_back_from_files(tmp_path):
+    data, model = certain_among_noise(2_000), on_nodes(20)
+    moved = model.fit(data).ensemble_.moved
+    for refined in (False, True):
+        if refined:
+            model.refine(data)
+        model.save(tmp_path / "model")
+        known = lincat.load(tmp_path / "model").predict([1], confidence=0.95).uncertainty
+        if refined:
+            assert known.moved is None
+        else:
+            np.testing.assert_array_equal(known.moved, moved[[1]])
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_coarser_sums_keep_means_and_squares(seed, sparse):
+    rng = np.random.default_rng(seed)
+    state, d = rng.integers(0, 70, 400), 70 if sparse else 2
+    data = lincat.Transitions(
+        state % d, rng.standard_cauchy(400), state[::-1] % d, terminated=rng.random(400) < 0.2
+    )
+    fine = lincat.Statistics(d, nodes=20).update(data).totals()
+    coarse = fine.coarser()
+    for power in range(3):
+        for one in (fine.power > 0, fine.power == 0):
+            left, right = ((x.reward[one] ** power) @ x.phi_sum[one] for x in (fine, coarse))
+            np.testing.assert_allclose(right, left, rtol=1e-9, atol=1e-9 * np.abs(left).max())
+    assert (coarse.phi_sum != 0.0).any(axis=1).sum() < 0.7 * (fine.phi_sum != 0.0).any(axis=1).sum()
+    assert coarse.cross.shape == fine.cross.shape

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
-from lincat.statistics.reward_nodes import grown, spaced_nodes, three_way
+from lincat.statistics.reward_nodes import grown, most_exact, spaced_nodes, three_way
 from tests import naive
 
 
@@ -125,14 +125,27 @@ def test_more_values_than_can_be_kept_are_split_again_without_loss():
         assert totals.phi_sum[:, 0] @ totals.reward**k == pytest.approx((both**k).sum(), rel=1e-11)
 
 
-def test_sixty_four_values_stay_exact_and_the_next_does_not():
-    zero = np.zeros(64, dtype=int)
-    statistics = lincat.Statistics(1)
-    statistics.update(lincat.Transitions(zero, np.sqrt(np.arange(64.0)), zero))
-    assert statistics.exact_rewards
-    np.testing.assert_array_equal(statistics.totals().reward, np.sqrt(np.arange(64.0)))
-    statistics.update(lincat.Transitions(zero[:1], [99.5], zero[:1]))
-    assert not statistics.exact_rewards
+@pytest.mark.parametrize(("d", "n"), [(1, 256), (60, 145), (100, 256)])  # 100 states are sparse
+def test_so_many_values_stay_exact_and_the_next_does_not(d, n, tmp_path):
+    zero = np.zeros(n, dtype=int)
+    statistics = lincat.Statistics(d)
+    statistics.update(lincat.Transitions(zero, np.sqrt(np.arange(n)), zero))
+    statistics.save(tmp_path / "sums")
+    read = lincat.Statistics.load(tmp_path / "sums")
+    for kept in (statistics, lincat.Statistics().merge(statistics), read):
+        assert kept.exact_rewards
+        np.testing.assert_array_equal(kept.totals().reward, np.sqrt(np.arange(n)))
+        kept.update(lincat.Transitions(zero[:1], [99.5], zero[:1]))
+        assert not kept.exact_rewards
+
+
+def test_dense_features_keep_as_many_values_as_take_little_memory():
+    assert most_exact(100, dense=True) == 64
+    reward = np.arange(65.0)
+    wide = lincat.Statistics().update(
+        lincat.Transitions(np.ones((65, 100)), reward, np.ones((65, 100)))
+    )
+    assert not wide.exact_rewards
 
 
 def test_sites_agree_on_nodes_or_are_refused():

@@ -355,13 +355,15 @@ class ReturnDistribution(Showing):
         """Apply a linear map of masses, (n, K + 1), also to the directions of the uncertainty."""
         known = self._uncertainty
         if known is not None:
-            masses = np.diff(known.directions, axis=-1, prepend=0.0, append=0.0)
-            changed = [np.cumsum(change(one), axis=1)[:, :-1] for one in masses]
-            directions = np.array(changed).reshape(len(masses), len(self), grid.intervals)
             centre = known.centre
             if centre is not None:
                 centre = cdf_from_pmf(change(pmf_from_cdf(centre)))
-            known = replace(known, directions=directions, centre=centre)
+
+            def errors(one: FloatArray) -> FloatArray:
+                masses = change(np.diff(one, axis=1, prepend=0.0, append=0.0))
+                return np.cumsum(masses, axis=1)[:, :-1].reshape(len(self), grid.intervals)
+
+            known = known.through(errors, unknown=known.unknown, centre=centre)
         moved = ReturnDistribution(cdf_from_pmf(change(self.pmf)), grid, known)
         return self._alike(moved, self.names)
 

@@ -10,11 +10,13 @@ error itself. Three kinds of figure follow from them:
   |h(F ⊕ E) − h(F)|, both made monotone the same way; ⊕ adds to the angle whose sin² is F, as draws
   would have chances below 0 in the tail otherwise. Symmetric, since percentiles of h(F ⊕ E)
   themselves hold too rarely where a kink is near;
-- whole CDFs: the largest |E_k|/se_k over the atoms, in the same draws.
+- whole CDFs: the largest |E_k|/se_k over the atoms, in the same draws; chances too small to be seen
+  are bounded by their neighbours'.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -42,8 +44,10 @@ MEASURES = ("mean", "variance", "std", *_WITH_ARGUMENT)
 
 _DRAWS = 1000
 _BEYOND = 50  # draws, on average, that lie outside of an interval
+_OFF = 1.5  # times a known error that an interval reaches
 _CLEAR = 2.0  # standard errors that tell a probability from 0 or 1
 _AT_ONCE = 2**21  # CDF values of draws
+_MIDDLE = 0.05  # CDF values that tell how many independent draws there are
 _INNER = 1e-3  # CDF values nearer to 0 or 1 are left out of simultaneous bands
 
 
@@ -65,6 +69,9 @@ class Uncertainty:
         The CDF values that errors are about, where these are not those of the distributions (which
         a step size left a bias in). Intervals then hold the figure of both, and are symmetric about
         that of the distributions.
+    moved : array of shape (n, K), optional
+        How far the CDF values may be off for another reason than sampling. What a figure moves with
+        them counts as one more error beside the others.
     """
 
     directions: FloatArray
@@ -72,6 +79,7 @@ class Uncertainty:
     unknown: BoolArray
     seed: int = 0
     centre: FloatArray | None = None
+    moved: FloatArray | None = None
 
     def __post_init__(self) -> None:
         check_number(
@@ -79,9 +87,17 @@ class Uncertainty:
         )
 
     def __getitem__(self, rows: Any) -> Uncertainty:
-        centre = None if self.centre is None else self.centre[rows]
+        centre, moved = (None if x is None else x[rows] for x in (self.centre, self.moved))
         directions, unknown = self.directions[:, rows], self.unknown[rows]
-        return replace(self, directions=directions, unknown=unknown, centre=centre)
+        return replace(self, directions=directions, unknown=unknown, centre=centre, moved=moved)
+
+    def through(
+        self, change: Callable[[FloatArray], FloatArray], *, unknown: BoolArray, centre: Any
+    ) -> Uncertainty:
+        """Return what is known after a linear map of errors, (n, K), with another centre."""
+        directions = np.stack([change(one) for one in self.directions])
+        moved = None if self.moved is None else change(self.moved)
+        return replace(self, directions=directions, unknown=unknown, centre=centre, moved=moved)
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -127,6 +143,15 @@ def interval(
         value = _figure(cdf, grid, measure, argument)
         reach, (least, most) = np.maximum(value - low, high - value), _extremes(measure)
         return np.maximum(value - reach, least), np.minimum(value + reach, most)
+    if uncertainty.moved is not None:
+        ends = interval(cdf, grid, replace(uncertainty, moved=None), measure, argument)
+        value, up, down = (
+            _figure(cdf + sign * uncertainty.moved, grid, measure, argument) for sign in (0, 1, -1)
+        )
+        # Either way: a kink may hide one of them.
+        low, high = _widened(ends, value, np.maximum(np.abs(up - value), np.abs(down - value)))
+        least, most = _extremes(measure)
+        return np.maximum(low, least), np.minimum(high, most)
     if measure not in _WITH_ARGUMENT:
         if argument is not None:
             raise fail("argument", f"none for {measure!r}", argument)
@@ -187,6 +212,10 @@ def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> In
         plain = replace(uncertainty, centre=None)
         low, high = band(uncertainty.centre, plain, simultaneous=simultaneous)
         return np.minimum(low, cdf), np.maximum(high, cdf)
+    if uncertainty.moved is not None:
+        ends = band(cdf, replace(uncertainty, moved=None), simultaneous=simultaneous)
+        low, high = _widened(ends, cdf, np.abs(uncertainty.moved))
+        return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
     se = uncertainty.sizes()
     reach = np.full(len(cdf), uncertainty.student())
     if simultaneous:
@@ -198,8 +227,42 @@ def band(cdf: FloatArray, uncertainty: Uncertainty, *, simultaneous: bool) -> In
                 largest = np.abs(coefficients @ scaled).max(axis=1)
                 reach[i] = max(reach[i], np.quantile(largest, uncertainty.confidence))
     low, high = _probability_interval(cdf, se, reach[:, None])
+    if simultaneous:
+        _reach_out(low, high, cdf, se, uncertainty.student())
     unknown = uncertainty.unknown[:, None]
     return np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)
+
+
+def _reach_out(
+    low: FloatArray, high: FloatArray, cdf: FloatArray, se: FloatArray, t: float
+) -> None:
+    """Bound chances that are too small to be seen by those of the nearest atoms that are not.
+
+    The middle of a CDF errs like a share of n independent draws, n = F (1 − F)/se². Of what has a
+    chance of t²/n none may have been seen; then estimate and standard error are both 0, and all
+    that is known is that a CDF increases.
+    """
+    for i, (F, one) in enumerate(zip(cdf, se, strict=True)):
+        middle = (F > _MIDDLE) & (F < 1.0 - _MIDDLE) & (one > 0.0)
+        if not middle.any():
+            continue
+        n = float(np.median(F[middle] * (1.0 - F[middle]) / one[middle] ** 2))
+        seen = np.flatnonzero((F >= t**2 / n) & (F <= 1.0 - t**2 / n))
+        if len(seen):
+            first, last = seen[0], seen[-1]
+            high[i, :first] = np.maximum(high[i, :first], high[i, first])
+            low[i, last + 1 :] = np.minimum(low[i, last + 1 :], low[i, last])
+
+
+def _widened(ends: Interval, value: FloatArray, far: FloatArray) -> Interval:
+    """Ends about a value that may be so far off, beside its sampling error.
+
+    Added like an independent error: with a bias of that size, whichever it is, at least 93 % of
+    intervals of 95 % hold, and one that is small beside the error costs next to nothing.
+    """
+    far, (low, high) = _OFF * far, ends
+    below, above = (np.hypot(np.maximum(x, 0.0), far) for x in (value - low, high - value))
+    return np.minimum(low, value - below), np.maximum(high, value + above)
 
 
 def _probability_interval(p: FloatArray, se: FloatArray, reach: FloatArray | float) -> Interval:

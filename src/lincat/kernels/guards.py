@@ -93,9 +93,9 @@ def guard_counts(cross, phi_sum, Sigma, state, state_next, bucket, slots, phi_sl
 
 @njit(**OWNING)
 def guard_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight):
-    """Features, buckets and the slots of those that occur lie within."""
+    """Features, fewer than eight, buckets and the slots of those that occur lie within."""
     n, d = phi.shape
-    refuse(phi_next.shape != phi.shape or Sigma.shape[0] != d)
+    refuse(phi_next.shape != phi.shape or Sigma.shape[0] != d or d >= 8)
     _guard_slots(cross, phi_sum, Sigma, n, bucket, slots, phi_slots, parts, weight)
 
 

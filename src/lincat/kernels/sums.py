@@ -10,13 +10,14 @@ import numpy as np
 
 from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_buckets, guard_counts, guard_rows, refuse
-from lincat.kernels.layout import CALLED, INLINED, KERNEL, aligned_zeros
+from lincat.kernels.layout import CALLED, INLINED, KERNEL, OWNING, aligned_zeros
 from lincat.kernels.simd import (
     add,
     broadcast,
     element,
     fma,
     half,
+    lanes,
     line,
     load,
     mul,
@@ -82,26 +83,73 @@ def add_products(
 
 @njit(**KERNEL)
 def add_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight):
-    """What add_products adds, row by row in their order: sooner done where features are very few.
+    """What add_products adds, by rows that are not sorted: sooner done where features are few.
 
-    Row t is of bucket k = bucket[t]. Of Sigma, only what lies on or above the diagonal.
+    Row t is of bucket k = bucket[t]; there are fewer than eight features. Of Sigma, only what lies
+    on or above the diagonal is whole.
     """
     guard_rows(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight)
-    n, d = phi.shape
-    for t in range(n):
-        k = bucket[t]
-        for i in range(d):
-            x = weight[t] * phi[t, i]
-            for j in range(i, d):
-                Sigma[i, j] += x * phi[t, j]
-        for m in range(parts.shape[1]):
+    if phi.shape[1] < _WIDE // 2:
+        like = half(weight)
+        _gather(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight, like)
+    else:
+        wide = line(weight)
+        _gather(cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight, wide)
+
+
+@njit(**OWNING)
+def _gather(
+    cross, phi_sum, Sigma, phi, phi_next, bucket, slots, phi_slots, parts, weight, like
+):  # fmt: skip
+    """Sum part phi (phi', 1)ᵀ by bucket first, of which each row is one register."""
+    (n, d), (buckets, n_parts) = phi.shape, slots.shape
+    width = lanes(like)
+    sums = aligned_zeros(buckets * n_parts * d * width, np.float64)
+    square = aligned_zeros(d * width, np.float64)
+    plain = aligned_zeros(_ROWS * width, np.float64)
+    ahead = aligned_zeros(_ROWS * width, np.float64)
+    occurs = np.zeros(buckets, np.bool_)
+    for first in range(0, n, _ROWS):
+        rows = min(_ROWS, n - first)
+        # Apart from the sums: a register that was written in pieces a moment ago loads slowly.
+        for t in range(rows):
+            k = bucket[first + t]
+            occurs[k], follows = True, slots[k, 0] >= 0
+            for j in range(d):
+                plain[t * width + j] = phi[first + t, j]
+                ahead[t * width + j] = phi_next[first + t, j] if follows else 0.0
+            ahead[t * width + d] = 1.0
+        _gather_rows(sums, square, plain, ahead, d, first, rows, bucket, parts, weight, like)
+    for i in range(d):
+        for j in range(i, d):
+            Sigma[i, j] += square[i * width + j]
+    for k in np.flatnonzero(occurs):
+        at = k * n_parts * d * width
+        for m in range(n_parts):
             g, h = slots[k, m], phi_slots[k, m]
             for i in range(d):
-                x = parts[t, m] * phi[t, i]
-                phi_sum[h, i] += x
+                phi_sum[h, i] += sums[at + d]
                 if g >= 0:
                     for j in range(d):
-                        cross[g, i, j] += x * phi_next[t, j]
+                        cross[g, i, j] += sums[at + j]
+                at += width
+
+
+@njit(**CALLED)
+def _gather_rows(sums, square, plain, ahead, d, first, rows, bucket, parts, weight, like):
+    width, n_parts = lanes(like), parts.shape[1]
+    for t in range(rows):
+        here, following = load(plain, t * width, like), load(ahead, t * width, like)
+        for i in range(d):
+            x = broadcast(weight[first + t] * element(plain, t * width + i), like)
+            store(square, i * width, fma(x, here, load(square, i * width, like)))
+        at = bucket[first + t] * n_parts * d * width
+        for m in range(n_parts):
+            part = parts[first + t, m]
+            for i in range(d):
+                x = broadcast(part * element(plain, t * width + i), like)
+                store(sums, at, fma(x, following, load(sums, at, like)))
+                at += width
 
 
 @njit(**KERNEL)

@@ -172,7 +172,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
     ) -> Self:
         """Solve for the rewards themselves, where there were too many to keep apart.
 
-        Sums hold at most 64 distinct rewards as they are, and split others over nodes, which keeps
+        Sums hold 64 to 256 distinct rewards as they are, and split others over nodes, which keeps
         means and second moments. With some more passes over the data the answer is that of the
         rewards. What is learned, merged or solved afterwards begins from the nodes again.
 
@@ -211,6 +211,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
             tolerance=tolerance,
             passes=passes,
         )
+        self._is_refined_ = True
         return self
 
     def _validate(self) -> None:
@@ -246,6 +247,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         self._solution_: BatchSolution | None = solution
         self._Theta_, self._residual_ = solution.Theta, solution.residual
         self._ensemble_: Ensemble | None = None
+        self._is_refined_ = False
         self._null_: FeatureMatrix | None = solution.null_directions if self.ridge == 0.0 else None
 
     def _answer(self) -> tuple[dict[str, FloatArray], dict[str, Any]]:
@@ -255,9 +257,11 @@ class CategoricalLSTD(BatchLearner, Forecasts):
             "grid": [grid.low, grid.high, grid.intervals],
             "wanted": None if choice is None else choice.wanted,
             "residual": self._residual_,
+            "refined": self._is_refined_,
         }
         if ensemble is not None:
             arrays["Psi"] = ensemble.Psi
+            arrays |= {} if ensemble.moved is None else {"moved": ensemble.moved}
             numbers["correlation"] = ensemble.correlation
             numbers["cautions"] = list(ensemble.cautions)
         return arrays, numbers
@@ -269,12 +273,16 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         self._Theta_ = check_array(arrays["Theta"], "Theta", shape=(d, self._grid_.intervals))
         self._residual_ = check_number(numbers["residual"], "residual", low=0.0)
         self._ensemble_, self._null_ = None, None
+        self._is_refined_ = numbers.get("refined", False) is True
         if "Psi" in arrays:
             words = tuple(CAUTIONS)
             self._ensemble_ = Ensemble(
                 check_array(arrays["Psi"], "Psi", shape=(None, d, self._grid_.intervals)),
                 check_number(numbers["correlation"], "correlation"),
                 tuple(check_choice(word, "cautions", words) for word in numbers["cautions"]),
+                check_array(arrays["moved"], "moved", shape=self._Theta_.shape)
+                if "moved" in arrays
+                else None,
             )
         self._choice_ = None if wanted is None else GridChoice(self._grid_, wanted, self._moments_)
         self._solution_ = None  # found again if it is asked for
@@ -300,9 +308,14 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         share = check_number(
             confidence, "confidence", low=0.0, high=1.0, low_open=True, high_open=True
         )
-        Psi = self.ensemble_.Psi
+        Psi, moved = self.ensemble_.Psi, None if self._is_refined_ else self.ensemble_.moved
         directions = np.array([features @ one for one in Psi]).reshape(len(Psi), *cdf.shape)
-        known = Uncertainty(directions, share, self._touches_nothing(features))
+        known = Uncertainty(
+            directions,
+            share,
+            self._touches_nothing(features),
+            moved=None if moved is None else features @ moved,
+        )
         return ReturnDistribution(cdf, self._grid_, known)
 
     def _touches_nothing(self, Phi: FeatureMatrix) -> BoolArray:

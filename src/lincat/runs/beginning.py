@@ -85,6 +85,13 @@ def check_sums_fit(features: Features, config: EvaluationConfig) -> None:
         )
 
 
+def check_rows_suffice(features: Features, rows: int, place: str) -> None:
+    """Refuse fewer rows than features, which sums of them cannot tell apart."""
+    if not features.table and rows < features.n_features_:
+        expected = f"at least {features.n_features_:,} rows, for as many features"
+        raise fail(place, expected, f"{rows:,}", "use fewer features, or give more rows")
+
+
 def sums_fit(features: Features) -> bool:
     """Return whether sums over so many features are kept without being asked for."""
     return _expected(features) <= (_MOST_ROWS if features.table else _MOST_DENSE)

@@ -20,6 +20,7 @@ from lincat.inference.validate import validate
 from lincat.inference.validation import Validation
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.asked_statistics import Asked, ask, nearest_held, states_of, typical_features
+from lincat.runs.beginning import check_rows_suffice
 from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
@@ -150,6 +151,7 @@ class StatisticsRun:
 def model_of(asked: Asked, config: EvaluationConfig) -> Model:
     """Return a model that has learned from the sums."""
     features, gamma = asked.whole.features, config.gamma
+    check_rows_suffice(features, asked.pooled.count, "statistics")
     grid: Grid | str = "auto"
     if config.low is not None and config.high is not None:
         grid = Grid(config.low, config.high, config.intervals or _DEFAULT_INTERVALS)

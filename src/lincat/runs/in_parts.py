@@ -26,7 +26,7 @@ from lincat.features.tabular import Tabular
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load_bytes
 from lincat.learners.merging import merge_parts
-from lincat.runs.beginning import check_sums_fit
+from lincat.runs.beginning import check_rows_suffice, check_sums_fit
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.model import Model
@@ -110,6 +110,8 @@ class InParts:
         if not self._parts:
             got = f"none that are not held out, of {total:,}"
             raise fail(self.source.description, "rows to learn from", got)
+        rows = sum(map(self._rows_of, range(len(self._parts))))
+        check_rows_suffice(self.model.features, rows, self.source.description)
         self._files: dict[int, Path] = {}
 
     def learn(

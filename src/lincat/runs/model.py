@@ -215,10 +215,9 @@ class Model:
         each = self.predict(observations, confidence=confidence)
         known = each.uncertainty
         if known is not None:
-            directions = np.stack([averaged(one, group) for one in known.directions])
             unknown = averaged(known.unknown[:, None].astype(np.float64), group)[:, 0] > 0.0
             centre = None if known.centre is None else averaged(known.centre, group)
-            known = replace(known, directions=directions, unknown=unknown, centre=centre)
+            known = known.through(lambda one: averaged(one, group), unknown=unknown, centre=centre)
         return ReturnDistribution(averaged(each.cdf_values, group), each.grid, known)
 
 

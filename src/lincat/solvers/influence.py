@@ -9,6 +9,9 @@ Stock and Watson 2018), and these from the sums of blocks, without another pass 
 
 Each Psi_j is about as large as the error itself, and they are nearly independent of each other: the
 mean of (phi·Psi_j)² is the squared standard error of phi·Theta, with nu degrees of freedom.
+
+Rewards that are split over nodes move Theta too, whatever the number of rows. By how much is seen
+from half as many nodes: their sums follow from those of all, and a Newton step from there.
 """
 
 from __future__ import annotations
@@ -60,11 +63,15 @@ class Ensemble:
         Of the scores of successive blocks; well above 0 where blocks are too short.
     cautions : tuple of str
         Words of ``CAUTIONS``.
+    moved : array of shape (d, K), or None
+        How half as many reward nodes would move the parameters: at least about as far as those
+        there are have moved them. None where every reward is kept as it is.
     """
 
     Psi: FloatArray
     correlation: float = 0.0
     cautions: tuple[str, ...] = ()
+    moved: FloatArray | None = None
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -160,8 +167,12 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     slow = ((errors @ weights.T) ** 2).sum(axis=0)
     if slow[0] > _DRIFT * slow[1:].mean():
         cautions.append("drift")
-    Psi = solution.back_solve(sums[:nu], tolerance=_TOLERANCE)
-    return Ensemble(Psi, correlation, tuple(cautions))
+    if statistics.exact_rewards:
+        Psi = solution.back_solve(sums[:nu], tolerance=_TOLERANCE)
+        return Ensemble(Psi, correlation, tuple(cautions))
+    (split,) = solution.scores([statistics.totals().coarser()])
+    errors = solution.back_solve(np.stack([*sums[:nu], split]), tolerance=_TOLERANCE)
+    return Ensemble(errors[:nu], correlation, tuple(cautions), errors[nu])
 
 
 def _parts(statistics: Statistics, visits: list[FloatArray]) -> Iterator[Totals]:

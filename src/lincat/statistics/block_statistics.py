@@ -16,7 +16,7 @@ from lincat.statistics.blocks import Block, Blocks, Sums
 from lincat.statistics.dense import DenseSums
 from lincat.statistics.groups import Groups
 from lincat.statistics.placement import Placement, placed
-from lincat.statistics.reward_nodes import RewardNodes, check_nodes
+from lincat.statistics.reward_nodes import RewardNodes, check_nodes, most_exact
 from lincat.statistics.rows import Rows, rows_of
 from lincat.statistics.sparse import SparseSums
 from lincat.statistics.totals import Totals
@@ -37,9 +37,9 @@ class Statistics:
         N_g = Σ w phi phi'ᵀ,   c_g = Σ w phi,   Sigma = Σ w phi phiᵀ
 
     for each block. Blocks are added, so statistics of several files or sites give the answer of all
-    of them together. Up to 64 distinct rewards are kept as they are; more are split over nodes, so
-    that their sum and their sum of squares stay exact. How a stream was cut into updates does not
-    matter, to the last bit.
+    of them together. Up to 64 distinct rewards, or 256 where that takes little memory, are kept as
+    they are; more are split over nodes, so that their sum and their sum of squares stay exact. How
+    a stream was cut into updates does not matter, to the last bit.
 
     Parameters
     ----------
@@ -48,8 +48,9 @@ class Statistics:
     max_blocks : int
         At most as many blocks; there are at least half as many once there are enough rows.
     nodes : "auto", int, array, or Statistics
-        Nodes for more than 64 distinct rewards: 64 or another number of them, chosen from the
-        first rewards, or given ones, or those of other statistics (which must agree to be merged).
+        Nodes for rewards that are not kept as they are: 64 or another number of them, chosen from
+        the first rewards, or given ones, or those of other statistics (which must agree to be
+        merged).
     memory_limit : int
         Bytes that the sums may take. Where they would take more, there are fewer blocks; what does
         not fit as one block is refused.
@@ -130,7 +131,7 @@ class Statistics:
         """Add the blocks of other statistics behind these; ``other`` stays as it is.
 
         Rewards must have the same nodes, or nodes of which one are the others grown. Statistics
-        with at most 64 distinct rewards have no nodes yet, and take those of the other side.
+        with few distinct rewards have no nodes yet, and take those of the other side.
         """
         if not isinstance(other, Statistics):
             raise fail("other", "lincat.Statistics", type(other).__name__)
@@ -141,10 +142,10 @@ class Statistics:
             raise fail("other", f"statistics of {self.n_features} features", d)
         self._flush()
         theirs = other._settled()
-        nodes = self._nodes.agreed(theirs._nodes)
-        groups = Groups()
         if not self.count:
             self.n_features, self._dense = d, theirs._dense
+            self._nodes.most_exact = theirs._nodes.most_exact
+        nodes, groups = self._nodes.agreed(theirs._nodes), Groups()
         mine = self._blocks.regrouped(self._groups.shares(nodes, groups))
         added = theirs._blocks.regrouped(theirs._groups.shares(nodes, groups))
         if self._dense or theirs._dense:
@@ -306,6 +307,7 @@ class Statistics:
             self.n_features = self.n_features if d is None else d
             small = (self.n_features or 0) <= _SMALL
             self._dense = transitions.kind == "dense" or small
+            self._nodes.most_exact = most_exact(self.n_features or 1, dense=self._dense)
 
     def _settled(self) -> Statistics:
         """Return these statistics with no row waiting; how they continue is not affected."""
@@ -349,7 +351,7 @@ class Statistics:
 
     def _place(self, rows: Rows) -> Placement:
         exact = self._nodes.exact
-        known = self._nodes.cover(rows.reward, np.ones(len(rows)))
+        known = self._nodes.cover(rows.reward)
         if exact and not self._nodes.exact:
             groups = Groups()
             self._blocks = self._blocks.regrouped(self._groups.shares(self._nodes, groups))

@@ -18,7 +18,7 @@ from lincat.statistics.rows import Rows
 from lincat.statistics.sparse import SparseSums
 
 _CACHED = 2**19  # numbers
-_FEW = 4  # features, up to which rows are not sorted by bucket first
+_FEW = 7  # features, up to which rows are not sorted by bucket first
 _NARROW = 32  # columns that a thread should have at least: each looks up all rows
 
 
@@ -42,14 +42,14 @@ class Stack:
         """Return where groups lie among the values; −1 for those that are not there."""
         return self._slots.take(groups, mode="clip")
 
-    def missing(self, groups: IntArray) -> list[int]:
+    def missing(self, groups: IntArray) -> IntArray:
         """Return those groups that are not there, ascending."""
-        return sorted(set(groups[self.slots(groups) < 0].tolist()))
+        return np.flatnonzero(np.bincount(groups[self.slots(groups) < 0]))
 
     def make_room(self, groups: IntArray) -> None:
         """Have zeros for groups that are new."""
         new = self.missing(groups)
-        if not new:
+        if not len(new):
             return
         old, n = len(self.groups), len(self.groups) + len(new)
         self._name(np.concatenate([self.groups, new]))
@@ -139,21 +139,27 @@ class DenseSums:
 
     def add(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
         """Add rows; ``workers`` may take a part of the products, which changes no bit of them."""
-        slots, phi_slots = self._slots(placement)
-        if (phi_slots < 0).any() or (slots[placement.follows] < 0).any():
+        slots = self._slots(placement)
+        if min(slots[0][placement.follows].min(initial=0), slots[1].min()) < 0:
             cross, phi_sum = placement.used_groups()
             self.cross.make_room(cross)
             self.phi_sum.make_room(phi_sum)
+            slots = self._slots(placement)
         if rows.kind == "states":
-            self._each(kernels.sums.count_states, rows, placement)
+            self._each(kernels.sums.count_states, rows, placement, slots)
         elif self.d <= _FEW:
-            self._each(kernels.sums.add_rows, rows, placement)
+            self._each(kernels.sums.add_rows, rows, placement, slots)
             kernels.sums.mirror(self.Sigma)
         else:
-            self._multiply(rows, placement, workers)
+            self._multiply(rows, placement, slots, workers)
 
-    def _multiply(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
-        slots, phi_slots = self._slots(placement)
+    def _multiply(
+        self,
+        rows: Rows,
+        placement: Placement,
+        slots: tuple[IntArray, IntArray],
+        workers: Sequence[Executor],
+    ) -> None:
         mine, *others = _column_shares(self.d, len(workers) + 1)
         # Rows that are looked up should be in the cache, and many enough for each bucket.
         step = max(_CACHED // self.d, 64 * len(placement.groups))
@@ -163,7 +169,7 @@ class DenseSums:
                 kernels.sums.add_products,
                 *(self.cross.values, self.phi_sum.values, self.Sigma),
                 *(_as_dense(part.phi), _as_dense(part.phi_next), *placed.sorted()),
-                *(slots, phi_slots, placed.parts(part.weight), part.weight),
+                *(*slots, placed.parts(part.weight), part.weight),
             )
             waiting = [w.submit(add, share) for w, share in zip(workers, others, strict=False)]
             add(mine)
@@ -171,13 +177,18 @@ class DenseSums:
                 done.result()
         kernels.sums.mirror(self.Sigma)
 
-    def _each(self, add: Callable[..., None], rows: Rows, placement: Placement) -> None:
+    def _each(
+        self,
+        add: Callable[..., None],
+        rows: Rows,
+        placement: Placement,
+        slots: tuple[IntArray, IntArray],
+    ) -> None:
         """Add row by row."""
         phi, phi_next = _as_dense(rows.phi), _as_dense(rows.phi_next)
         add(
             *(self.cross.values, self.phi_sum.values, self.Sigma, phi, phi_next),
-            *(placement.bucket, *self._slots(placement)),
-            *(placement.parts(rows.weight), rows.weight),
+            *(placement.bucket, *slots, placement.parts(rows.weight), rows.weight),
         )
 
     def _slots(self, placement: Placement) -> tuple[IntArray, IntArray]:

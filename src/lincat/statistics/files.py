@@ -23,7 +23,7 @@ from lincat.statistics.blocks import Block, Blocks
 from lincat.statistics.dense import DenseSums, Stack
 from lincat.statistics.file_checks import checked
 from lincat.statistics.groups import Groups
-from lincat.statistics.reward_nodes import RewardNodes
+from lincat.statistics.reward_nodes import RewardNodes, most_exact
 from lincat.statistics.rows import Rows, joined
 from lincat.statistics.sparse import Entries, SparseSums
 from lincat.statistics.trace import Trace
@@ -97,6 +97,8 @@ def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, An
     statistics.reward_low, statistics.reward_high, statistics._largest_norm = low, high, norm
     nodes = RewardNodes(numbers.number, check_array(arrays["nodes"], "nodes"))
     nodes.exact, nodes.counts = numbers.exact, arrays["node_counts"]
+    if made.n_features:
+        nodes.most_exact = most_exact(made.n_features, dense=numbers.dense)
     keys = [(r, int(p), g) for r, p, g in arrays["groups"].tolist()]
     statistics._nodes, statistics._groups = nodes, Groups(keys)
     blocks = Blocks(numbers.most, numbers.length)

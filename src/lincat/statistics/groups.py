@@ -22,6 +22,7 @@ class Groups:
 
     def __init__(self, keys: list[tuple[float, int, float]] | None = None) -> None:
         self._numbers = {key: i for i, key in enumerate(keys or [])}
+        self._table: tuple[list[int], FloatArray, IntArray, FloatArray] | None = None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -88,12 +89,15 @@ class Groups:
         And in that order their rewards, powers and given discounts (NaN for none): first those
         discounted by gamma, then by what was given, then those that ended; by reward within.
         """
+        if self._table is not None and len(self._table[0]) == len(self):
+            return self._table  # groups are added, never changed
         keys = self.keys
         order = sorted(range(len(keys)), key=lambda i: (_RANK[keys[i][1]], keys[i][2], keys[i][0]))
         reward = np.array([keys[i][0] for i in order])
         power = np.array([keys[i][1] for i in order], dtype=np.int64)
         given = np.array([np.nan if keys[i][2] == _NONE else keys[i][2] for i in order])
-        return order, reward, power, given
+        self._table = order, reward, power, given
+        return self._table
 
 
 _RANK = {1: 0, -1: 1, 0: 2}

@@ -99,6 +99,7 @@ def agreed_nodes(parts: Iterable[Statistics]) -> RewardNodes | None:
     """Return nodes for the rewards of all parts; None where every reward is kept as it is."""
     seen = [part.reward_nodes for part in parts if len(part)]
     both = RewardNodes(max((nodes.number for nodes in seen), default=0))
+    both.most_exact = max((nodes.most_exact for nodes in seen), default=both.most_exact)
     for nodes in (nodes for nodes in seen if not nodes.exact):
         both = both.agreed(nodes)
     exact = [nodes for nodes in seen if nodes.exact]

@@ -42,7 +42,9 @@ class Placement:
 
     def parts(self, weight: FloatArray) -> FloatArray:
         """Return how much of each row goes to each group of its bucket, shape (n, 1) or (n, 3)."""
-        return weight[:, None] if self.split is None else weight[:, None] * self.split
+        if self.split is None:
+            return weight[:, None]
+        return self.split if (weight == 1.0).all() else weight[:, None] * self.split
 
     def expanded(self, weight: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return rows, their groups and their weights, with one entry for each part of a reward."""

@@ -21,7 +21,8 @@ from lincat import kernels
 from lincat._arguments import check_array, fail
 from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 
-_EXACT_VALUES = 64  # as many distinct rewards are kept as they are
+_FEWEST, _MOST = 64, 256  # distinct rewards that are kept as they are, whatever they take
+_NUMBERS = 2**19  # that the sums of a block may have for more than the fewest
 _GROWTH = 1.5
 _MOST_NODES = 512
 _FURTHEST = 1e150  # between the ends: its square is a number
@@ -38,7 +39,11 @@ class RewardNodes:
         Whether they are the rewards themselves.
     counts : array of shape (M,)
         How often each occurred; used for exact values only.
+    most_exact : int
+        As many distinct rewards are kept as they are.
     """
+
+    most_exact: int = _FEWEST
 
     def __init__(self, number: int, values: FloatArray | None = None) -> None:
         self.number = number  # of nodes, once there are too many values
@@ -50,22 +55,27 @@ class RewardNodes:
         """Return nodes that can be changed without changing these."""
         other = RewardNodes(self.number, self.values)
         other.exact, other.counts = self.exact, self.counts.copy()
+        other.most_exact = self.most_exact
         return other
 
-    def cover(self, rewards: FloatArray, counts: FloatArray) -> IntArray | None:
+    def cover(self, rewards: FloatArray, counts: FloatArray | None = None) -> IntArray | None:
         """Make sure that these rewards have nodes; exact ones become spaced ones if too many.
 
+        ``counts`` says how often each was seen; without it, they are as they came, in any order.
         Returns the nodes of the rewards if all of them were there, exactly.
         """
         if self.exact:
             known = np.minimum(np.searchsorted(self.values, rewards), len(self.values) - 1)
             if len(self.values) and (self.values[known] == rewards).all():
-                np.add.at(self.counts, known, counts)
+                self.counts += np.bincount(known, counts, len(self.values))
                 return known
-            values, number = np.unique(np.concatenate([self.values, rewards]), return_inverse=True)
-            total = np.zeros(len(values))
-            np.add.at(total, number, np.concatenate([self.counts, counts]))
-            if len(values) <= _EXACT_VALUES:
+            if counts is None:  # sorted without their places, which takes a third of the time
+                rewards, number = np.unique(rewards, return_counts=True)
+                counts = number.astype(np.float64)
+            values, total = _counted(
+                np.concatenate([self.values, rewards]), np.concatenate([self.counts, counts])
+            )
+            if len(values) <= self.most_exact:
                 self.values, self.counts = values, total
                 return None
             self.values, self.exact = spaced_nodes(values, total, self.number), False
@@ -100,6 +110,28 @@ class RewardNodes:
                 )
             both.values = values
         return both
+
+
+def most_exact(n_features: int, *, dense: bool) -> int:
+    """Return how many distinct rewards are kept as they are: more where that takes little memory.
+
+    Examples
+    --------
+    >>> from lincat.statistics.reward_nodes import most_exact
+    >>> [most_exact(d, dense=True) for d in (16, 60, 200)], most_exact(10_000, dense=False)
+    ([256, 145, 64], 256)
+    """
+    if not dense:  # an entry for each reward of a cell, where nodes take three
+        return _MOST
+    return min(max(_NUMBERS // n_features**2, _FEWEST), _MOST)
+
+
+def _counted(values: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct values, ascending, and how often each was seen."""
+    if (values[1:] > values[:-1]).all():
+        return values, counts
+    distinct, place = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(place, counts).astype(np.float64)
 
 
 def _shown(nodes: FloatArray) -> str:

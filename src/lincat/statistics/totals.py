@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse
 
 from lincat._typing import FloatArray, IntArray
+from lincat.statistics.reward_nodes import three_way
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,42 @@ class Totals:
             rows = scipy.sparse.kron(scipy.sparse.eye_array(G), constant[None, :], format="csr")
             return np.asarray((rows @ self.cross).toarray()).reshape(G, d)
         return np.asarray(np.einsum("i,gij->gj", constant, self.cross))
+
+    def coarser(self) -> Totals:
+        """Return the sums as if every second reward node had not been there, on the same groups.
+
+        What a node had that is not there is split over three that are, like a reward between nodes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lincat.statistics.totals import Totals
+        >>> c = np.array([[0.0], [1.0], [0.0], [0.0], [0.0]])
+        >>> totals = Totals(np.arange(5.0), np.ones(5, int), np.full(5, np.nan), c[..., None], c,
+        ...                 np.eye(1), count=1, weight=1.0)
+        >>> totals.coarser().phi_sum.ravel()
+        array([ 0.375,  0.   ,  0.75 ,  0.   , -0.125])
+        """
+        G, d = self.phi_sum.shape
+        shares = np.eye(G)
+        kinds = np.stack([self.power, np.nan_to_num(self.given_discount, nan=-1.0)], axis=1)
+        for kind in np.unique(kinds, axis=0):
+            groups = np.flatnonzero((kinds == kind).all(axis=1))
+            left = np.append(groups[:-1:2], groups[-1])  # the last is an end
+            if len(left) < 3:
+                continue
+            gone = np.setdiff1d(groups, left)
+            first, split = three_way(self.reward[left], self.reward[gone])
+            shares[:, gone] = 0.0
+            for m in range(3):
+                shares[left[first + m], gone] = split[:, m]
+        if scipy.sparse.issparse(self.cross):
+            cross = scipy.sparse.csr_array(
+                scipy.sparse.kron(shares, scipy.sparse.eye_array(d), format="csr") @ self.cross
+            )
+        else:
+            cross = np.tensordot(shares, self.cross, 1)
+        return replace(self, cross=cross, phi_sum=shares @ self.phi_sum)
 
     def restricted(self, kept: IntArray) -> Totals:
         """Return dense sums over some of the features, as if the others were zero."""
