@@ -60,7 +60,7 @@ def child(atheris, fuzz, target, inputs, seed, corpus, out):
             out.write(json.dumps({"wrong": wrong, "input": data.hex()}) + "\n")
             out.flush()
 
-    options = [f"-runs={inputs}", f"-seed={seed + 1}", "-rss_limit_mb=0", "-timeout=0"]
+    options = [f"-runs={inputs}", f"-seed={seed + 1}", "-rss_limit_mb=0", "-timeout=120"]
     options += [
         "-mutate_depth=1",
         "-verbosity=0",

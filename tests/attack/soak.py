@@ -187,7 +187,8 @@ def kill_kinds(
         config = made[kind]
         count = max(round(kills * KINDS[kind] / sum(KINDS[x] for x in kinds)), 1)
         found[kind] = kill_runs(folder / kind, config, count, seed)
-        print(f"{kind}: {found[kind][0]} kills", flush=True)
+        count, runs, wrong = found[kind]
+        print(f"{kind}: {count} kills in {runs} runs, {wrong} not equal", flush=True)
     return found
 
 
@@ -285,23 +286,26 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--transitions", type=float, default=1e8)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kind", choices=list(KINDS), help="kill runs of this kind alone")
+    parser.add_argument("--kind", choices=list(KINDS), help="kill runs of this kind, and no more")
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="lincat-soak-"))
     try:
         kinds = list(KINDS) if given.kind is None else [given.kind]
         found = kill_kinds(folder, given.kills, given.seed, kinds)
         kills, runs, wrong = (sum(one) for one in zip(*found.values(), strict=True))
-        writes, bad = failing_writes(folder)
-        speed = long_run(folder, int(given.transitions)) if given.transitions else 0.0
+        whole = given.kind is None
+        writes, bad = failing_writes(folder) if whole else (0, 0)
+        long = int(given.transitions) if whole else 0
+        speed = long_run(folder, long) if long else 0.0
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     parts = ", ".join(f"{kind} {one[0]}" for kind, one in found.items())
     print(f"kills: {kills:,} ({parts})")
     print(f"killed runs: {runs:,}; not equal to the byte at the end: {wrong}")
-    print(f"writes that failed: {writes:,}; not one line with exit 2, or work lost: {bad}")
-    if given.transitions:
-        print(f"transitions in one run: {given.transitions:,.0f}, {speed / 1e6:.1f} million/s")
+    if whole:
+        print(f"writes that failed: {writes:,}; not one line with exit 2, or work lost: {bad}")
+    if long:
+        print(f"transitions in one run: {long:,}, {speed / 1e6:.1f} million/s")
     sys.exit(1 if wrong or bad else 0)
 
 

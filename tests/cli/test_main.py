@@ -4,6 +4,8 @@ import pytest
 
 import lincat
 from lincat.cli import main as command
+from lincat.cli.progress import _short
+from tests.cli.command import assert_one_line, lincat_here
 
 
 @pytest.mark.parametrize(
@@ -40,3 +42,50 @@ def test_no_arguments_show_the_help(monkeypatch, capsys):
         command.main()
     captured = capsys.readouterr()
     assert "solve" in captured.out + captured.err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "Error: not enough memory: for these sizes"),
+        (OSError(28, "No space left on device", "a.csv"), "Error: a.csv: No space left on device"),
+        (OSError(5, "Input/output error"), "Error: a file: Input/output error"),
+    ],
+)
+def test_what_the_machine_lacks_is_one_line(monkeypatch, error, said):
+    def fails(**_):
+        raise error
+
+    monkeypatch.setattr(command, "cli", fails)
+    ended = lincat_here("solve", "paper")
+    assert (ended.code, ended.err, ended.out) == (2, said + "\n", "")
+
+
+def test_what_is_our_fault_keeps_its_traceback(monkeypatch):
+    def fails(**_):
+        raise KeyError("x")
+
+    monkeypatch.setattr(command, "cli", fails)
+    with pytest.raises(KeyError):
+        lincat_here("solve", "paper")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("frozen_lake", "--steps", "many"), "'many' is not a number"),
+        (("frozen_lake", "--steps", "1.5"), "'1.5' is not a whole number"),
+        (("frozen_lake", "--env-option", "x"), "--env-option: expected KEY=VALUE, got 'x'"),
+    ],
+)
+def test_options_that_cannot_be_are_one_line(tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    assert_one_line(lincat_here("evaluate", *arguments), said)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("pace", "text"), [(950.0, "950"), (1500.0, "1.5k"), (2e6, "2M"), (999.6, "1000")]
+)
+def test_paces_are_short(pace, text):
+    assert _short(pace) == text

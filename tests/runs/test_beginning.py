@@ -22,8 +22,8 @@ def test_how_many_rows_are_looked_at():
     def rows(**options):
         return pilot_rows(EvaluationConfig(**{"source": ["log.csv"], **options}))
 
-    assert rows() == 100_000
-    assert rows(source=["-"]) == rows(source=["-"], learner="lstd") == 100_000
+    assert rows() == 200_000
+    assert rows(source=["-"]) == rows(source=["-"], learner="lstd") == 200_000
     assert rows(learner="linear_ctd") == 10_000
     assert rows(warm_up=7) == rows(warm_up=7, learner="linear_ctd") == 7
 

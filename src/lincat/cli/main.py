@@ -87,7 +87,7 @@ def main() -> None:
             code = 3
         elif isinstance(error, MemoryError):
             code = 2
-            error = MemoryError(f"not enough memory: {error or 'for these sizes'}")
+            error = MemoryError(f"not enough memory: {str(error) or 'for these sizes'}")
         elif isinstance(error, OSError) and error.strerror:
             code = 2
             error = OSError(f"{error.filename or 'a file'}: {error.strerror}")

@@ -73,6 +73,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     _before_: int = 0
     #: What a divergence leads back to.
     _last_good_: LastGood | None = None
+    #: The first parameters, or the one number that all of them were.
+    _begun_with_: FloatArray | float | None = None
 
     def __init__(
         self,
@@ -257,7 +259,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
         if small and schedule_from(self.step_size) is None:
             self._first_ = FirstRows.none_yet(rows)
         self._lay_out(rows, np.dtype(self.dtype), waiting[0].kind)
-        self._Theta_[:, : self._columns()] = self._initial(waiting, rows)
+        self._begun_with_ = self._initial(waiting, rows)
+        self._Theta_[:, : self._columns()] = self._begun_with_
         if self.dtype == "float32":
             self._average_.fold_every = max(_FOLD, rows)
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LEAST = 4096  # transitions between two copies
 _PASSES = 256  # over the parameters, that updates have made between two copies
+_NUMBERS = 2**25  # that they have changed: some milliseconds
 _MOST = 2**25  # numbers of a copy; larger tables keep what they stopped with
 _LOOKED_AT = 128  # transitions that tell whether parameters are plausible
 
@@ -48,9 +49,14 @@ def state_of(learner: Learner[Any]) -> tuple[dict[str, FloatArray], dict[str, An
     """Return arrays and numbers from which learning continues bit for bit."""
     average = learner._average_
     theta, iterates = learner._theta_and_sums()
-    arrays = {"Theta": np.ascontiguousarray(theta)}
+    if learner.n_updates_ == 0 and learner._begun_with_ is not None:  # nothing to copy
+        theta = np.broadcast_to(np.asarray(learner._begun_with_, theta.dtype), theta.shape)
+        iterates = np.broadcast_to(0.0, iterates.shape)
+    else:
+        theta, iterates = np.ascontiguousarray(theta), np.ascontiguousarray(iterates)
+    arrays: dict[str, FloatArray] = {"Theta": theta}
     if average.needs_sums:
-        arrays["U"] = np.ascontiguousarray(iterates)
+        arrays["U"] = iterates
     for name in ("begin_sum", "next_sum", "folded_sum"):
         if getattr(average, name) is not None:
             arrays[name] = getattr(average, name)
@@ -110,13 +116,18 @@ def keep_good(learner: Learner[Any], chunk: Transitions) -> None:
         learner._last_good_ = None
         return
     touched = 1.0 if chunk.kind == "states" else chunk.phi.size / max(len(chunk), 1)
-    due = learner.n_seen_ + max(_LEAST, round(_PASSES * rows / max(touched, 1.0)))
+    touched = max(touched, 1.0)
+    apart = max(_LEAST, _PASSES * rows / touched, _NUMBERS / (touched * columns))
+    due = learner.n_seen_ + round(apart)
     if kept is not None and same and not is_plausible(learner, chunk):
         learner._last_good_ = LastGood(kept.arrays, kept.numbers, due)
         return
     arrays, numbers = state_of(learner)
-    changing = ("Theta", "U", *learner._matrices)  # the others are replaced, not changed
-    copies = {name: x.copy() if name in changing else x for name, x in arrays.items()}
+    live = (learner._Theta_, learner._U_, *(arrays[name] for name in learner._matrices))
+    copies = {  # of what is changed in place; the rest is replaced, or a copy already
+        name: x.copy() if any(np.may_share_memory(x, y) for y in live) else x
+        for name, x in arrays.items()
+    }
     learner._last_good_ = LastGood(copies, numbers, due)
 
 

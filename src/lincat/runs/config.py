@@ -83,7 +83,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # Keyword arguments of the features.
     feature_options: dict[str, Any] = {}
     # Transitions from which features are fitted, and states chosen for the report; by default
-    # 100,000, or 10,000 where learning goes step by step.
+    # 200,000, or 10,000 where learning goes step by step.
     warm_up: _Positive | None = None
 
     # --- learner ---

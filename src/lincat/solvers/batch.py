@@ -162,8 +162,8 @@ def solve_totals(
         Added to the diagonal of Sigma, relative to its mean: draws the distributions of all states
         together (towards the uniform one where the features span no constant). By default there is
         none; directions without data are dropped.
-    method : "auto", "dense", "sparse", "banded", "stein" or "krylov"
-        "auto" takes the one that is likely to be the fastest.
+    method : "auto", "dense", "sparse", "banded", "sweeps", "stein" or "krylov"
+        "auto" takes the one that is likely to be the fastest. Only a table has "sweeps".
     tolerance : float
         Residual of the equation, relative to its right-hand side, that is aimed at. Rounding may
         stop it short where gamma is very near to 1; beyond 1e-9 that is an error.
@@ -186,7 +186,7 @@ def solve_totals(
     """
     gamma = check_number(gamma, "gamma", low=0.0, high=1.0)
     check_choice(method, "method", ("auto", *METHODS))
-    kept = _small_table(totals)
+    kept = None if method == "sweeps" else _small_table(totals)
     if kept is not None:
         inner = solve_totals(
             totals.restricted(kept),

@@ -58,7 +58,7 @@ def bellman_stack(reward: FloatArray, discount: FloatArray, grid: Grid) -> scipy
 
 
 @dataclass(frozen=True)
-class _Outcomes:
+class Outcomes:
     """Entries of sparse N_g, ordered by the row that they add to, for the kernel."""
 
     group: IntArray
@@ -91,7 +91,8 @@ class BatchEquation:
         self.reward, self.discount = totals.reward[moving], discount[moving]
         self.is_sparse = scipy.sparse.issparse(totals.cross)
         if self.is_sparse:
-            self._outcomes = self._arranged(totals)
+            #: Of a table: what follows each state, and how often.
+            self.outcomes = self._arranged(totals)
         else:
             #: Ñ_g, shape (G', r, r).
             self.cross = np.empty((len(moving), self.size, self.size))
@@ -101,7 +102,7 @@ class BatchEquation:
         self.stack = bellman_stack(self.reward, self.discount, grid)
         self._all_discounts = discount
 
-    def _arranged(self, totals: Totals) -> _Outcomes:
+    def _arranged(self, totals: Totals) -> Outcomes:
         d = totals.n_features
         entries = scipy.sparse.coo_array(totals.cross)
         group, row = entries.row // d, entries.row % d
@@ -111,7 +112,7 @@ class BatchEquation:
         group, row, column, data = (a[kept] for a in (place[group], row, entries.col, entries.data))
         order = np.lexsort((column, row))
         row = row[order]
-        return _Outcomes(
+        return Outcomes(
             group[order],
             row,
             np.asarray(column[order], np.int64),
@@ -154,10 +155,10 @@ class BatchEquation:
             return np.tensordot(self.discount, self.cross, 1)
         d, weighted = (
             self.totals.n_features,
-            self._outcomes.data * self.discount[self._outcomes.group],
+            self.outcomes.data * self.discount[self.outcomes.group],
         )
         total = scipy.sparse.csr_array(
-            (weighted, (self._outcomes.row, self._outcomes.column)), shape=(d, d)
+            (weighted, (self.outcomes.row, self.outcomes.column)), shape=(d, d)
         )
         return self.whitening.inner(total)
 
@@ -174,10 +175,10 @@ class BatchEquation:
                 up(up(mean).T).T if not scipy.sparse.issparse(mean) else self.whitening.inner(mean)
             )
             entry = (
-                np.asarray(outer[self._outcomes.row, self._outcomes.column]).ravel()
-                * self._outcomes.data
+                np.asarray(outer[self.outcomes.row, self.outcomes.column]).ravel()
+                * self.outcomes.data
             )
-            weight = np.bincount(self._outcomes.group, entry, G)
+            weight = np.bincount(self.outcomes.group, entry, G)
         else:
             weight = self.cross.reshape(G, -1) @ mean.ravel()
         share = scipy.sparse.csr_array(weight[None, :] / max(float((mean**2).sum()), 1e-300))
@@ -187,9 +188,14 @@ class BatchEquation:
         )
 
     @property
+    def is_table(self) -> bool:
+        """Whether sums are sparse, and every row has one feature: a state."""
+        return self.is_sparse and self.whitening.matrix.ndim == 1
+
+    @property
     def entries(self) -> int:
         """The number of entries of all N_g that are not zero, where they are sparse."""
-        return len(self._outcomes.data)
+        return len(self.outcomes.data)
 
     def projected(self, directions: FloatArray) -> FloatArray:
         """Return Zᵀ Ñ_g Z of every group that leads somewhere, for Z of shape (r, s)."""
@@ -199,9 +205,9 @@ class BatchEquation:
         outer = np.ascontiguousarray(self.whitening.up(directions.T).T)
         out = np.empty((len(self.discount), s, s))
         for g, square in enumerate(out):
-            chosen = self._outcomes.group == g
-            place = (self._outcomes.row[chosen], self._outcomes.column[chosen])
-            N = scipy.sparse.csr_array((self._outcomes.data[chosen], place), shape=(d, d))
+            chosen = self.outcomes.group == g
+            place = (self.outcomes.row[chosen], self.outcomes.column[chosen])
+            N = scipy.sparse.csr_array((self.outcomes.data[chosen], place), shape=(d, d))
             square[:] = outer.T @ (N @ outer)
         return out
 
@@ -234,12 +240,17 @@ class BatchEquation:
         out = np.empty_like(Theta)
         for i in range(X.size // (self.intervals * self.size)):
             at = (slice(None), i) if X.ndim == 3 else (slice(None),)
-            out[at] = self._pushed(self._outcomes, np.ascontiguousarray(Theta[at].T)).T
+            out[at] = self._pushed(self.outcomes, np.ascontiguousarray(Theta[at].T)).T
         return self.whitening.down(out)
 
-    def _pushed(self, outcomes: _Outcomes, Theta: FloatArray) -> FloatArray:
+    def _pushed(self, outcomes: Outcomes, Theta: FloatArray) -> FloatArray:
         """Return Σ_g N_g Theta B_gᵀ of sparse N_g, shape (d, K)."""
         out = np.zeros_like(Theta)
+        self.push(out, Theta, outcomes)
+        return out
+
+    def push(self, out: FloatArray, Theta: FloatArray, outcomes: Outcomes) -> None:
+        """Add Σ_g N_g Theta B_gᵀ of sparse N_g to ``out``, (d, K), one row after another."""
         discount = self.discount[outcomes.group]
         kernels.bellman.add_expected_targets(
             out,
@@ -251,7 +262,6 @@ class BatchEquation:
             outcomes.data,
             0.0,
         )
-        return out
 
     def scores(self, Theta: FloatArray, parts: Iterable[Totals]) -> Iterator[FloatArray]:
         """Yield Σ_g c_g b_gᵀ − (Sigma Theta − Σ_g N_g Theta B_gᵀ), (d, K), of parts of the data.

@@ -3,6 +3,7 @@
 dense     LU of the matrix written down: tiny equations
 sparse    LU of the matrix as it is: tables in which a state has few successors
 banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
+sweeps    the part of a table that leads to states before (sweeps.py): days that follow each other
 stein     the mean of the Bellman matrices, and the operator itself in slow directions (stein.py)
 krylov    none, and BiCGSTAB instead of GMRES: more features than a d x d matrix is wanted for
 """
@@ -16,12 +17,14 @@ import scipy.linalg
 import scipy.sparse
 from scipy.sparse.linalg import splu
 
+from lincat._arguments import fail
 from lincat._typing import FloatArray
 from lincat.solvers.blocks import BlockBandedLU, band_bytes, band_flops
 from lincat.solvers.equation import BatchEquation
 from lincat.solvers.stein import SlowFastSolver, SteinSolver, slow_directions
+from lincat.solvers.sweeps import SweepSolver, share_before, successors_first
 
-METHODS = ("dense", "sparse", "banded", "stein", "krylov")
+METHODS = ("dense", "sparse", "banded", "sweeps", "stein", "krylov")
 Inverse = Callable[[FloatArray], FloatArray]
 
 _DENSE = 400  # unknowns up to which the matrix is written down
@@ -32,6 +35,8 @@ _ITERATIONS = 20.0  # that "stein" takes, about
 _SLOW = (256, 192, 128, 96, 64, 48, 32, 24, 16, 8)  # how many slow directions it may take
 _SLOW_BYTES = 3e8
 _STEIN_FEATURES = 1500
+_SWEPT_FEATURES = 5000
+_SWEPT = 0.9  # of all that follows must lead to states before, for sweeps to be quick
 
 
 def choose_method(equation: BatchEquation) -> str:
@@ -40,6 +45,10 @@ def choose_method(equation: BatchEquation) -> str:
     if K * r <= _DENSE:
         return "dense"
     if equation.is_sparse:
+        if equation.is_table and r <= _SWEPT_FEATURES:
+            N = equation.mean_matrix
+            if share_before(N, successors_first(N)) >= _SWEPT:
+                return "sweeps"
         return "stein" if r <= _STEIN_FEATURES else "krylov"
     if np.count_nonzero(equation.cross) <= _SUCCESSORS * r:
         return "sparse"
@@ -61,6 +70,10 @@ def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
         return _sparse(equation)
     if method == "banded":
         return _banded(equation)
+    if method == "sweeps":
+        if not equation.is_table:
+            raise fail("method", "'sweeps' for tables alone", "other features")
+        return SweepSolver(equation, successors_first(equation.mean_matrix)).solve
     return _stein(equation) if method == "stein" else None
 
 

@@ -28,6 +28,7 @@ from lincat.tables.stores import at_once
 # Rows from which it is decided what the columns hold. Typed tables say most of it themselves, and
 # may have large observations.
 _FIRST_ROWS, _FIRST_TYPED_ROWS = 8192, 64
+_FEW_ROWS = 1024  # read at a time where only some are wanted
 _AHEAD = 2  # rows after its own that tell what a step is
 _LARGEST_BATCH = 1 << 23  # bytes of observations: less rows at a time where these are large
 
@@ -268,7 +269,7 @@ class FileSource:
             if stop is not None and stop <= 0:
                 gap = True  # the record goes on, but is not looked at
                 break
-            chunks = self._chunks(place, first, stop)
+            chunks = self._stretch(place, first, stop)
             while True:
                 try:
                     chunk = next(chunks, None)
@@ -313,6 +314,16 @@ class FileSource:
         self._n_missing.update(left_out.missing)
         return rows, left_out.error
 
+    def _stretch(self, place: Place, first: int, stop: int | None) -> Iterator[Chunk]:
+        """Rows first .. stop − 1 of a table; the last ones, which may be of the next group, apart.
+
+        So no whole batch of that group is read for two rows.
+        """
+        if stop is not None and stop - first > _AHEAD:
+            yield from self._chunks(place, first, stop - _AHEAD)
+            first = stop - _AHEAD
+        yield from self._chunks(place, first, stop)
+
     def _chunks(self, place: Place, skip: int, stop: int | None) -> Iterator[Chunk]:
         if place.once:
             if self._input is None:
@@ -326,7 +337,7 @@ class FileSource:
         try:
             self._found_in(table, place.name)
             first = True
-            rows = self._rows if skip or stop is None else min(self._rows, stop)
+            rows = self._rows if stop is None else min(self._rows, max(stop - skip, _FEW_ROWS))
             for chunk in table.chunks(self._layout.columns.needed, rows, skip):
                 if first and table.typed and chunk.n_rows:
                     check_types(self._layout, chunk, place.name)

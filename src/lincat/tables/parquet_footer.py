@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _LARGEST = 1 << 20  # bytes: larger ones take long, and are of files that are no small bombs
@@ -58,8 +59,11 @@ def column_facts(file: Any, size: int) -> list[ColumnFacts] | None:
     [('x', 2, 2, 1)]
     """
     content = _footer(file, size)
-    if content is None:
-        return None
+    return None if content is None else _facts_in(content)
+
+
+@lru_cache(maxsize=8)  # a file is opened for each of its parts, and some footers take 10 ms
+def _facts_in(content: bytes) -> list[ColumnFacts] | None:
     try:
         groups = _Thrift(content).struct().get(4, [])
         return [
