@@ -12,7 +12,7 @@ import signal
 
 import numpy as np
 import pytest
-from numba import typeof
+from numba import config, typeof
 
 from lincat.kernels import compiled, simd
 
@@ -69,8 +69,6 @@ TWINS = {
     "clamp": _clamp,
     "keep": lambda a, n: np.where(np.arange(len(a)) < n, a, a.dtype.type(0)),
 }
-for _name, _twin in TWINS.items():
-    setattr(simd, _name, _twin)  # before any kernel has taken it from there
 
 
 def _number_at(address, index, like):
@@ -88,21 +86,29 @@ def _njit(**_options):
     return itself
 
 
-compiled.njit = _njit
-columns, linear_td = (
-    importlib.import_module(f"lincat.kernels.{x}") for x in ("columns", "linear_td")
-)
-columns._number_at = _number_at
-linear_td.uint64 = lambda x: int(x) % 2**64
-for _name in ("guard", "difference", "add"):
-    _choose = getattr(linear_td, f"_choose_{_name}")
-    setattr(linear_td, f"_{_name}", lambda *args, f=_choose: f(*map(typeof, args))(*args))
+def _exchange():
+    """Give kernels the twins, before any of them has taken the originals."""
+    for name, twin in TWINS.items():
+        setattr(simd, name, twin)
+    compiled.njit = _njit
+    columns, linear_td = (
+        importlib.import_module(f"lincat.kernels.{x}") for x in ("columns", "linear_td")
+    )
+    columns._number_at = _number_at
+    linear_td.uint64 = lambda x: int(x) % 2**64
+    for name in ("guard", "difference", "add"):
+        choose = getattr(linear_td, f"_choose_{name}")
+        setattr(linear_td, f"_{name}", lambda *args, f=choose: f(*map(typeof, args))(*args))
 
 
-def pytest_collection_modifyitems(config, items):
+if config.DISABLE_JIT:  # not where doctests are looked for
+    _exchange()
+
+
+def pytest_collection_modifyitems(session, items):
     """Leave the tests of the compiler out."""
     out = [item for item in items if item.path.name in COMPILED]
-    config.hook.pytest_deselected(items=out)
+    session.config.hook.pytest_deselected(items=out)
     items[:] = [item for item in items if item not in out]
 
 

@@ -323,3 +323,8 @@ def test_a_file_that_is_gone_is_one_line(folder):
     folder.states_file.unlink(missing_ok=True)
     with pytest.raises(lincat.InvalidInputError, match="expected a file of a run, got No such"):
         _ = folder.shown
+
+
+def test_a_run_that_is_continued_without_curves_gets_none(folder):
+    folder.forget_metrics_after(10)
+    assert not folder.metrics_file.exists()

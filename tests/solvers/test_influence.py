@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
-from lincat.solvers.influence import CAUTIONS, cosines, influence, thin_share
+from lincat.solvers.influence import CAUTIONS, Ensemble, cosines, influence, thin_share
 from tests import naive
 
 
@@ -228,3 +228,8 @@ def test_coarser_sums_keep_means_and_squares(seed, sparse):
             np.testing.assert_allclose(right, left, rtol=1e-9, atol=1e-9 * np.abs(left).max())
     assert (coarse.phi_sum != 0.0).any(axis=1).sum() < 0.7 * (fine.phi_sum != 0.0).any(axis=1).sum()
     assert coarse.cross.shape == fine.cross.shape
+
+
+def test_errors_without_a_direction_are_refused():
+    with pytest.raises(lincat.InvalidInputError, match="at least one direction"):
+        Ensemble(np.zeros((0, 2, 3)))

@@ -221,7 +221,7 @@ class RunFolder:
 
     def forget_metrics_after(self, transitions: int) -> None:
         """Drop rows that a run wrote between its last checkpoint and its end."""
-        if not self.metrics_file.exists():  # sums have no curves
+        if not self.metrics_file.exists():
             return
         rows = [row for row in self.metrics() if row.transitions <= transitions]
         lines = [LINE.sealed(msgspec.json.encode(row)) for row in rows]

@@ -73,6 +73,10 @@ class Ensemble:
     cautions: tuple[str, ...] = ()
     moved: FloatArray | None = None
 
+    def __post_init__(self) -> None:
+        if len(self.Psi) == 0:
+            raise fail("Psi", "at least one direction of errors", "none")
+
     @property
     def degrees_of_freedom(self) -> int:
         """nu, the number of slow sums."""
