@@ -5,6 +5,7 @@ whatever comes next dies.
 """
 
 import ast
+import functools
 import importlib
 import subprocess
 import sys
@@ -376,6 +377,7 @@ def test_every_loop_guards_its_arrays(name):
             loop(*changed)
 
 
+@functools.cache
 def entry_points():
     """Every compiled function that is named outside of kernels, found in the sources."""
     root, found = Path(lincat.__file__).parent, set()

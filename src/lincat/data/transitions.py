@@ -14,6 +14,7 @@ from lincat._arguments import (
     check_each,
     check_flags,
     check_indices,
+    check_plain,
     check_sparse,
     fail,
 )
@@ -203,6 +204,7 @@ def check_state_features(value: Any, argument: str) -> FeatureMatrix:
     """Return features as a contiguous float array (n, d), a sorted CSR matrix, or integers (n,)."""
     if scipy.sparse.issparse(value):
         return check_sparse(value, argument)
+    check_plain(value, argument)
     try:
         array = np.asarray(value)
     except ValueError:
