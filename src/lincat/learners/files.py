@@ -27,9 +27,9 @@ from lincat.learners.batch_files import (
     state_of_sums,
 )
 from lincat.learners.categorical_lstd import CategoricalLSTD
-from lincat.learners.last_good import restore, state_of
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
 from lincat.learners.schedules import SCHEDULES
+from lincat.learners.state import restore, state_of
 from lincat.statistics.block_statistics import Statistics
 
 _Kind = TypeVar("_Kind", bound=Learner[Any] | BatchLearner)

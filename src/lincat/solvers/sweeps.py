@@ -100,6 +100,6 @@ class SweepSolver:
         Theta = np.ascontiguousarray((right * self._root).T[self._order])
         # In place: rows before the one that is added to are whole already.
         self._equation.push(Theta, Theta, self._before)
-        X = right.copy()
+        X = np.empty_like(right)
         X[:, self._order] = Theta.T
         return np.divide(X, self._root, out=right.copy(), where=self._seen)
