@@ -8,7 +8,7 @@ from hypothesis import settings
 
 # The workers of pytest share the cores already. Two threads of BLAS or OpenMP in each of them wait
 # for each other: eigenvectors of 1,125 unknowns took 11 s of the processor instead of 1. Set before
-# anything loads NumPy, for commands in processes of their own too; tests of threads say their number.
+# anything loads NumPy, for commands in other processes too; tests of threads say their number.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
