@@ -96,6 +96,37 @@ def test_a_rare_point_unlike_its_neighbours_keeps_its_row():
     assert plan.features.n_features_ == len(np.unique(steps.observation))
 
 
+@pytest.mark.parametrize("as_ids", [True, False])
+def test_means_that_lie_far_apart_are_what_returns_are_learned_about(as_ids):
+    """Days of a season: G is normal about a known mean, its deviation that of the noise."""
+    rng = np.random.default_rng(0)
+    day, gamma = np.arange(12_000) % 60, 0.95
+    season = 100.0 * np.sin(2.0 * np.pi * np.arange(60) / 60)
+    steps = record(day if as_ids else day[:, None] + 0.5, season[day] + rng.normal(size=12_000))
+    steps = steps[:-1]  # what followed the last day is not known
+    plan = choose_plan(steps, gamma, ObservationSpace(names=("day",)))
+    assert plan.potential.features is plan.features is not None
+    assert "about a potential V, the means" in plan.reason
+    model = plan.model(lincat.CategoricalLSTD(gamma=gamma))
+    model.learner.partial_fit(model.transitions(steps))
+    found = model.predict(steps.observation[:60])
+    ahead = season[(np.arange(60)[:, None] + np.arange(600)) % 60] @ gamma ** np.arange(600)
+    sd = 1.0 / np.sqrt(1.0 - gamma**2)
+    np.testing.assert_allclose(found.mean(), ahead, atol=0.3 * sd)
+    np.testing.assert_allclose(found.std(), sd, rtol=0.05)
+    # About nothing, one grid for all of them has to be some forty times as fine.
+    assert model.learner.grid_.high - model.learner.grid_.low < 20.0 * sd
+    assert np.ptp(found.mean()) > 100.0 * sd
+
+
+@pytest.mark.parametrize("spread", [0.0, 30.0])
+def test_means_that_are_certain_or_near_are_not(spread):
+    rng = np.random.default_rng(0)
+    day = np.arange(6000) % 12
+    steps = record(day, 10.0 * (day == 3) + spread * rng.normal(size=6000))[:-1]
+    assert choose_plan(steps, 0.9, ObservationSpace(names=("day",))).potential is None
+
+
 def test_numbers_are_smooth():
     plan = choose_plan(numbers(), 0.9, ObservationSpace(names=("x", "y")))
     assert isinstance(plan.features, lincat.Levels)

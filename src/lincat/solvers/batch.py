@@ -30,7 +30,9 @@ from lincat.statistics.totals import Totals
 # Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
 _ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features
-_SMALL_BYTES = 2**27
+_SMALL_SUMS = 2**20  # numbers in dense sums that cost nothing
+_LARGE_SUMS = 2**24
+_FILLED = 25  # times that dense sums may be larger than sparse ones: products run so much faster
 _REFINEMENTS = 6
 _TOGETHER = 2**20  # numbers in right-hand sides that are solved at once
 
@@ -238,12 +240,16 @@ def solve_totals(
 
 
 def _small_table(totals: Totals) -> IntArray | None:
-    """The rows of a table that occur, if dense sums of those alone are small."""
+    """The rows of a table that occur, if dense sums of those alone cost no more than sparse ones.
+
+    They do where most pairs of states and rewards never occur: weekdays of a dozen stores.
+    """
     if not scipy.sparse.issparse(totals.cross):
         return None
     kept = np.flatnonzero(totals.Sigma.diagonal() > 0.0)
-    small = 8 * len(totals.reward) * len(kept) ** 2 <= _SMALL_BYTES
-    return kept if small and len(kept) <= _SMALL else None
+    dense = len(totals.reward) * len(kept) ** 2
+    most = np.clip(_FILLED * scipy.sparse.coo_array(totals.cross).nnz, _SMALL_SUMS, _LARGE_SUMS)
+    return kept if dense <= most and len(kept) <= _SMALL else None
 
 
 def _spread_out(inner: BatchSolution, kept: IntArray, d: int) -> BatchSolution:
