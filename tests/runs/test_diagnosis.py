@@ -63,3 +63,19 @@ def test_rough_widening_is_that_of_a_grid_that_adds_variance():
     variance, added = 10.0, 1.0 / (6.0 * (1.0 - 0.81))
     expected = np.sqrt(variance / (variance - added)) - 1.0
     assert rough_widening(even, 0.9) == pytest.approx(expected)
+
+
+def test_rewards_far_from_zero_are_as_uncertain_as_others():
+    """A constant added to all rewards moves means, and no error of theirs."""
+    rng = np.random.default_rng(0)
+    x = np.empty(2000)
+    x[0] = 0.0
+    for t in range(1, 2000):
+        x[t] = 0.9 * x[t - 1] + rng.normal()
+    errors = []
+    for offset in (0.0, 1e7):
+        run = lincat.evaluate({"x": x, "reward": x + offset}, gamma=0.9)
+        assert run.model.scale is not None
+        errors.append(diagnosis_of(run.model).mean_error)
+    assert errors[0] > 0.05
+    assert errors[1] == pytest.approx(errors[0], rel=0.05)
