@@ -287,3 +287,15 @@ def test_bytes_there_and_back_and_what_they_are_called():
     np.testing.assert_array_equal(again.psi_, model.psi_)
     with pytest.raises(lincat.InvalidInputError, match=r"^part 7: header: expected"):
         load_bytes(b"nothing", "part 7")
+
+
+@pytest.mark.parametrize("averaging", ["tail", "full", "none"])
+def test_files_of_the_very_first_updates(tmp_path, averaging):
+    """Windows of averages begin after one, two, four updates."""
+    t = stream("dense", 12)
+    model = make("ctd", averaging=averaging, step_size=0.1)
+    for n in range(len(t)):
+        model.partial_fit(t[n : n + 1])
+        again = lincat.load(saved(model, tmp_path))
+        np.testing.assert_array_equal(again.Theta_mean_, model.Theta_mean_)
+        assert again.n_seen_ == n + 1

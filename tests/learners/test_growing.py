@@ -190,3 +190,12 @@ def test_a_grid_grows_no_further_than_it_must(below, above, most, place):
     room = (growth.new.high - growth.new.low) - (grid.high + above - grid.low + below)
     # A part of an interval at each end, and what makes their number even.
     assert room <= (growth.merged + 1) * grid.spacing
+
+
+def test_a_watch_continues_from_its_plain_values():
+    grid, fresh = lincat.Grid(0.0, 8.0, 8), GridWatch(16)
+    assert GridWatch.from_state(fresh.state()).state() == fresh.state()
+    fresh.see(np.array([[0.3, 2.0], [-0.7, 2.0]]), np.array([-9.0, 1.0]), np.full(2, 0.5), grid)
+    again = GridWatch.from_state(fresh.state())
+    assert again.constants == fresh.constants == [Constant(1, 0.5)]
+    assert again.state() == fresh.state()

@@ -95,3 +95,11 @@ def test_numbers_of_features_that_are_none(make):
     for n in (0, -3, 2.5):
         with pytest.raises(InvalidInputError, match="n_features: expected an integer of at least"):
             make(gamma=0.5, n_features=n).fit([0], [1.0], [0])
+
+
+def test_a_single_state_is_number_zero():
+    model = lincat.LinearTD(gamma=0.5, step_size=0.5, n_features=1).partial_fit([0], [1.0], [0])
+    assert model.predict([0]) == pytest.approx([0.5])
+    assert model.predict(np.zeros(0, int)).shape == (0,)
+    with pytest.raises(InvalidInputError, match="states below 1, as learned from, got 1"):
+        model.predict([1])
