@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import lincat
 from lincat.core.representation import uniform_cdf
-from lincat.learners.growing import EVERY, Constant, GridWatch, constants_of, grown
+from lincat.learners.growing import _LEAVES, EVERY, Constant, GridWatch, constants_of, grown
 
 
 @given(
@@ -176,6 +176,9 @@ def test_a_grid_grows_where_mass_leaves_it_and_only_there():
         return watch.look(grid, np.array(clipped), 100, reach)
 
     assert looked([0.0, 0.0]) is None
+    # Of 100 transitions a share of their mass, not a sum, is what matters.
+    assert looked([0.0, 50.0 * _LEAVES]) is None
+    assert looked([0.0, 200.0 * _LEAVES]) is not None
     below, above = looked([5.0, 0.0]).new, looked([0.0, 5.0]).new
     assert (below.low, below.high) == (-7.0, 8.0)  # -9 and half of the middle
     assert (above.low, above.high) == (0.0, 17.0)
