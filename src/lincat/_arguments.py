@@ -163,6 +163,11 @@ def check_plain(value: Any, argument: str) -> None:
         raise fail(argument, "numbers", f"times ({value.dtype})", remedy)
     if kind == "V":
         raise fail(argument, "numbers", f"records ({value.dtype})", "take one of their fields")
+    check_unmasked(value, argument)
+
+
+def check_unmasked(value: Any, argument: str) -> None:
+    """Refuse an array of which some is hidden: NumPy would take what lies under the mask."""
     if np.ma.is_masked(value):
         remedy = "leave these rows out, or fill them: .filled(number)"
         raise fail(argument, "numbers that are all there", "a masked array", remedy)
