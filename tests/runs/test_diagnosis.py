@@ -5,7 +5,7 @@ import pytest
 
 import lincat
 from lincat.data.steps import Steps
-from lincat.runs.diagnosis import diagnosis_of, widening_of
+from lincat.runs.diagnosis import diagnosis_of, rough_widening, widening_of
 from lincat.runs.model import Model
 
 
@@ -52,6 +52,17 @@ def test_widening_is_that_of_the_variance(intervals):
     model = solved(50_000, grid=lincat.Grid(0.0, 2.0, intervals))
     expected = np.sqrt(1.0 + 2.0 / intervals**2) - 1.0
     assert widening_of(model) == pytest.approx(expected, rel=0.1)
+
+
+def test_rough_widening_is_that_of_a_grid_that_adds_variance():
+    grid = lincat.Grid(0.0, 10.0, 10)
+    certain = lincat.ReturnDistribution(np.ones((2, 10)), grid)
+    assert rough_widening(certain, 0.9) == 0.0  # all at one atom: nothing was widened
+    even = lincat.ReturnDistribution(np.arange(1, 11)[None] / 11.0, grid)
+    assert rough_widening(even, 1.0) == 0.0
+    variance, added = 10.0, 1.0 / (6.0 * (1.0 - 0.81))
+    expected = np.sqrt(variance / (variance - added)) - 1.0
+    assert rough_widening(even, 0.9) == pytest.approx(expected)
 
 
 def test_rewards_far_from_zero_are_as_uncertain_as_others():

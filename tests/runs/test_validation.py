@@ -128,11 +128,11 @@ def test_a_record_that_breaks_off_everywhere_is_no_reason_to_lose_the_run(tmp_pa
     import pyarrow.parquet as pq
 
     rng = np.random.default_rng(0)  # shuffled: no row follows another
-    state = rng.integers(0, 1000, 2000)
-    table = {"state": state, "next_state": state + 1000, "reward": np.ones(2000)}
+    state = rng.integers(0, 100, 400)
+    table = {"state": state, "next_state": state + 100, "reward": np.ones(400)}
     pq.write_table(pa.table(table), tmp_path / "log.parquet")
     config = EvaluationConfig(
-        source=[str(tmp_path / "log.parquet")], gamma=0.9, validate=50, warm_up=2000
+        source=[str(tmp_path / "log.parquet")], gamma=0.9, validate=50, warm_up=400
     )
     result = run_whole(tmp_path / "run", config).answer
     assert result.complete is True
