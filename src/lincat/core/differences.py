@@ -27,13 +27,9 @@ from lincat._arguments import check_choice, check_levels, check_number, fail
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.core import risk
 from lincat.core.distribution import ReturnDistribution
+from lincat.core.draws import figures_of_draws
 from lincat.core.grid import Grid
-from lincat.core.uncertainty import (
-    Interval,
-    Uncertainty,
-    _probability_interval,
-    figures_of_draws,
-)
+from lincat.core.uncertainty import Interval, Uncertainty, probability_interval
 
 #: What differences can be asked for.
 FIGURES = ("mean", "quantile", "cvar", "probability_below")
@@ -199,7 +195,7 @@ class Differences:
         for side, each in ((self.a, errors.a), (self.b, errors.b)):
             p, of_p = _at(side, each, x, strict=True)
             p, of_p = p[:, 0], of_p[..., 0]
-            low, high = _probability_interval(p, errors.size(of_p), errors.student(of_p))
+            low, high = probability_interval(p, errors.size(of_p), errors.student(of_p))
             ends.append((p, p - low, high - p))
             wrong.append(of_p)
         (p, below, above), (q, under, over) = ends
