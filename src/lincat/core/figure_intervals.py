@@ -19,7 +19,13 @@ from lincat.core import risk
 from lincat.core.draws import interval_by_draws
 from lincat.core.grid import Grid
 from lincat.core.representation import pmf_from_cdf
-from lincat.core.uncertainty import Interval, Uncertainty, probability_interval, widened
+from lincat.core.uncertainty import (
+    Interval,
+    Uncertainty,
+    farthest,
+    probability_interval,
+    widened,
+)
 
 #: Measures that take an argument, and what it is called.
 _WITH_ARGUMENT = {
@@ -48,11 +54,8 @@ def interval(
         return np.maximum(value - reach, least), np.minimum(value + reach, most)
     if uncertainty.moved is not None:
         ends = interval(cdf, grid, replace(uncertainty, moved=None), measure, argument)
-        value, up, down = (
-            _figure(cdf + sign * uncertainty.moved, grid, measure, argument) for sign in (0, 1, -1)
-        )
-        # Either way: a kink may hide one of them.
-        low, high = widened(ends, value, np.maximum(np.abs(up - value), np.abs(down - value)))
+        far = farthest(lambda F: _figure(F, grid, measure, argument), cdf, uncertainty.moved)
+        low, high = widened(ends, _figure(cdf, grid, measure, argument), far)
         least, most = _extremes(measure)
         return np.maximum(low, least), np.minimum(high, most)
     if measure not in _WITH_ARGUMENT:

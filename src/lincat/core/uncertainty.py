@@ -107,14 +107,28 @@ def _coefficients(n: int, nu: int, seed: int) -> FloatArray:
 
 
 def widened(ends: Interval, value: FloatArray, far: FloatArray) -> Interval:
-    """Ends about a value that may be so far off, beside its sampling error.
+    """Return ends about a value that may be so far off, beside its sampling error."""
+    low, high = ends
+    below, above = (beside(np.maximum(x, 0.0), far) for x in (value - low, high - value))
+    return np.minimum(low, value - below), np.maximum(high, value + above)
+
+
+def beside(margin: FloatArray, far: FloatArray) -> FloatArray:
+    """Return how far an interval reaches where a figure may be so far off, beside its margin.
 
     Added like an independent error: with a bias of that size, whichever it is, at least 93 % of
     intervals of 95 % hold, and one that is small beside the error costs next to nothing.
     """
-    far, (low, high) = _OFF * far, ends
-    below, above = (np.hypot(np.maximum(x, 0.0), far) for x in (value - low, high - value))
-    return np.minimum(low, value - below), np.maximum(high, value + above)
+    return np.hypot(margin, _OFF * far)
+
+
+def farthest(figure: Callable[[FloatArray], FloatArray], cdf: FloatArray, moved: Any) -> FloatArray:
+    """Return how far a figure moves at most where CDF values (n, K) move one way or the other.
+
+    Either way: a kink may hide one of them.
+    """
+    value = figure(cdf)
+    return np.maximum(*(np.abs(figure(cdf + sign * moved) - value) for sign in (1.0, -1.0)))
 
 
 def probability_interval(p: FloatArray, se: FloatArray, reach: FloatArray | float) -> Interval:
