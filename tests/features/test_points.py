@@ -29,6 +29,28 @@ def test_a_coordinate_that_never_varied_says_nothing():
     assert table.transform([[0.9, -100.0], [0.1, 7.0]]).tolist() == [1, 0]
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 50))
+def test_points_seen_fewer_times_have_no_row(seed, fewest):
+    rng = np.random.default_rng(seed)
+    sample = rng.geometric(0.3, (40, 1)) * 1.0
+    table = lincat.Points(fewest=fewest).fit(sample)
+    seen = {x: int((sample == x).sum()) for x in sample.ravel().tolist()}
+    often = sorted(x for x in seen if seen[x] >= min(fewest, max(seen.values())))
+    assert table.points_.ravel().tolist() == often
+    assert table.transform(table.points_).tolist() == list(range(len(often)))
+
+
+def test_points_without_a_row_are_told_and_kept(tmp_path):
+    table = lincat.Points(fewest=2).fit([[0.0], [1.0], [1.0], [2.0], [4.0], [4.0]])
+    said = "A table with a row for each of 2 points; 2 points seen fewer than 2 times go with"
+    assert table.describe() == f"{said} the nearest."
+    table.save(tmp_path / "features.safetensors")
+    again = lincat.load_features(tmp_path / "features.safetensors")
+    assert again.describe() == table.describe()
+    assert again.transform([[0.0], [2.0], [9.0]]).tolist() == [0, 0, 1]
+
+
 def test_names_and_sentence():
     table = lincat.Points().fit([[0.0, 5.0], [1.5, 5.0], [0.0, 5.0]])
     assert table.feature_names(["stock", "day"]) == ["stock=0, day=5", "stock=1.5, day=5"]

@@ -5,9 +5,9 @@ import math
 
 import numpy as np
 
+from lincat.runs.candidates import Sizes
 from lincat.runs.folder import RunFolder
 from lincat.runs.loop import EvaluationRun
-from lincat.runs.plan import _Sizes
 from lincat.tables.file_source import FileSource
 
 STEPS_PER_EPISODE = 50
@@ -73,9 +73,9 @@ def in_small_batches(monkeypatch, rows=500, seconds=0.0):
     # Waiting for the disk, hundreds of times, is all that these tests would do; and trying plans,
     # and solving for many features.
     monkeypatch.setattr("lincat._files.os.fsync", lambda _: None)
-    monkeypatch.setattr("lincat.runs.plan._trial", lambda pilot, gamma, candidates: 0)
-    few = _Sizes(math.inf, potential=16, scale=8, rest=(8, 4), rich=16, plain=(8, 4))
-    monkeypatch.setattr("lincat.runs.plan._SIZES", (few,))
+    monkeypatch.setattr("lincat.runs.choosing.trial", lambda pilot, gamma, candidates: 0)
+    few = Sizes(math.inf, potential=16, scale=8, rest=(8, 4), rich=16, plain=(8, 4))
+    monkeypatch.setattr("lincat.runs.candidates.SIZES", (few,))
 
 
 class KilledError(Exception):

@@ -52,3 +52,19 @@ def test_widening_is_that_of_the_variance(intervals):
     model = solved(50_000, grid=lincat.Grid(0.0, 2.0, intervals))
     expected = np.sqrt(1.0 + 2.0 / intervals**2) - 1.0
     assert widening_of(model) == pytest.approx(expected, rel=0.1)
+
+
+def test_rewards_far_from_zero_are_as_uncertain_as_others():
+    """A constant added to all rewards moves means, and no error of theirs."""
+    rng = np.random.default_rng(0)
+    x = np.empty(2000)
+    x[0] = 0.0
+    for t in range(1, 2000):
+        x[t] = 0.9 * x[t - 1] + rng.normal()
+    errors = []
+    for offset in (0.0, 1e7):
+        run = lincat.evaluate({"x": x, "reward": x + offset}, gamma=0.9)
+        assert run.model.scale is not None
+        errors.append(diagnosis_of(run.model).mean_error)
+    assert errors[0] > 0.05
+    assert errors[1] == pytest.approx(errors[0], rel=0.05)

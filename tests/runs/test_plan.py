@@ -6,7 +6,9 @@ import pytest
 import lincat
 from lincat.data.n_step import n_step
 from lincat.data.steps import ObservationSpace, Steps, joined
-from lincat.runs.plan import _splits, choose_plan, whole_steps
+from lincat.runs.choosing import choose_plan
+from lincat.runs.plan import whole_steps
+from lincat.runs.trial import _splits
 
 
 def record(observation, reward, ends=None):
@@ -36,6 +38,102 @@ def test_ids_and_few_points_are_tables():
     states = record(np.arange(100) % 4, np.ones(100))
     plan = choose_plan(states, 0.9, ObservationSpace(names=("s",), n_states=7))
     assert plan.features.n_known_ == 7
+
+
+def shelves(n=4000, seed=0):
+    """Stock that falls by chance and is filled up to 20; records begin anywhere from 18 to 27."""
+    rng = np.random.default_rng(seed)
+    stock, after, reward, ends = np.empty((4, n))
+    now = 20.0
+    for t in range(n):
+        stock[t] = now
+        sold = float(min(now, rng.integers(0, 5)))
+        reward[t] = 3.0 * sold - 0.2 * now
+        now = 20.0 if now - sold <= 4.0 else now - sold
+        after[t], ends[t] = now, t % 400 == 399
+        now = float(rng.integers(18, 28)) if ends[t] else now
+    no = np.zeros(n, bool)
+    return Steps(stock[:, None], reward, after[:, None], no, ends > 0.0)
+
+
+def test_points_that_were_hardly_seen_are_told_apart_by_a_potential():
+    rng = np.random.default_rng(1)
+    probes = np.arange(21.0, 28.0)[:, None]
+    now, total = np.repeat(probes, 4000, axis=1), 0.0
+    for t in range(100):
+        sold = np.minimum(now, rng.integers(0, 5, now.shape))
+        total = total + 0.9**t * (3.0 * sold - 0.2 * now)
+        now = np.where(now - sold <= 4.0, 20.0, now - sold)
+    true, unit = total.mean(axis=1), total.std(axis=1)
+    ours, theirs = [], []
+    for seed in range(4):
+        steps = shelves(seed=seed)
+        plan = choose_plan(steps, 0.9, ObservationSpace(names=("stock",)))
+        assert plan.features.n_features_ < len(np.unique(steps.observation))
+        assert plan.ridge == 0.0
+        assert "as far from its mean as" in plan.reason
+        often = [(steps.observation == x).sum() >= 5 for x in np.arange(5.0, 21.0)]
+        assert not plan.potential.values(np.arange(5.0, 21.0)[often, None]).any()
+        model = plan.model(lincat.CategoricalLSTD(gamma=0.9, intervals=60))
+        model.learner.partial_fit(model.transitions(steps))
+        table = lincat.Points().fit(steps.observation)
+        alone = lincat.CategoricalLSTD(gamma=0.9, n_features=table.n_features_, intervals=60)
+        at, after = map(table.transform, (steps.observation, steps.next_observation))
+        alone.fit(at, steps.reward, after)
+        rare = [(steps.observation == x).sum() < 5 for x in probes[:, 0]]
+        ours.append(((model.predict(probes).mean() - true) / unit)[rare])
+        theirs.append(((alone.predict(table.transform(probes)).mean() - true) / unit)[rare])
+    ours, theirs = (np.sqrt(np.mean(np.concatenate(x) ** 2)) for x in (ours, theirs))
+    assert ours < 0.6 * theirs
+    assert ours < 0.2
+
+
+def test_rare_points_at_which_no_record_begins_keep_their_rows():
+    steps = shelves()
+    whole = Steps(*(getattr(steps, x) for x in ("observation", "reward", "next_observation")),
+                  steps.terminated, np.zeros(len(steps), bool))  # fmt: skip
+    assert choose_plan(whole, 0.9, ObservationSpace(names=("stock",))).potential is None
+
+
+def test_a_rare_point_unlike_its_neighbours_keeps_its_row():
+    steps = shelves()
+    ruin = np.arange(700, 4000, 900)
+    steps.observation[ruin] = 50.0
+    steps.reward[ruin] = -300.0
+    plan = choose_plan(steps, 0.9, ObservationSpace(names=("stock",)))
+    assert plan.potential is None
+    assert plan.features.n_features_ == len(np.unique(steps.observation))
+
+
+@pytest.mark.parametrize("as_ids", [True, False])
+def test_means_that_lie_far_apart_are_what_returns_are_learned_about(as_ids):
+    """Days of a season: G is normal about a known mean, its deviation that of the noise."""
+    rng = np.random.default_rng(0)
+    day, gamma = np.arange(12_000) % 60, 0.95
+    season = 100.0 * np.sin(2.0 * np.pi * np.arange(60) / 60)
+    steps = record(day if as_ids else day[:, None] + 0.5, season[day] + rng.normal(size=12_000))
+    steps = steps[:-1]  # what followed the last day is not known
+    plan = choose_plan(steps, gamma, ObservationSpace(names=("day",)))
+    assert plan.potential.features is plan.features is not None
+    assert "about a potential V, the means" in plan.reason
+    model = plan.model(lincat.CategoricalLSTD(gamma=gamma))
+    model.learner.partial_fit(model.transitions(steps))
+    found = model.predict(steps.observation[:60])
+    ahead = season[(np.arange(60)[:, None] + np.arange(600)) % 60] @ gamma ** np.arange(600)
+    sd = 1.0 / np.sqrt(1.0 - gamma**2)
+    np.testing.assert_allclose(found.mean(), ahead, atol=0.3 * sd)
+    np.testing.assert_allclose(found.std(), sd, rtol=0.05)
+    # About nothing, one grid for all of them has to be some forty times as fine.
+    assert model.learner.grid_.high - model.learner.grid_.low < 20.0 * sd
+    assert np.ptp(found.mean()) > 100.0 * sd
+
+
+@pytest.mark.parametrize("spread", [0.0, 30.0])
+def test_means_that_are_certain_or_near_are_not(spread):
+    rng = np.random.default_rng(0)
+    day = np.arange(6000) % 12
+    steps = record(day, 10.0 * (day == 3) + spread * rng.normal(size=6000))[:-1]
+    assert choose_plan(steps, 0.9, ObservationSpace(names=("day",))).potential is None
 
 
 def test_numbers_are_smooth():

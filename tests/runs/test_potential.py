@@ -101,3 +101,56 @@ def test_files_bring_it_back_and_others_are_refused(tmp_path):
 
     changed = packed.rewritten(content, "lincat potential", change_arrays=broken)
     packed.refused(lambda p: Potential.read(p, features), path, changed, "weights: expected finite")
+
+
+def ids(n, seed=0, *, states=6):
+    """A walk of ids with rewards by state, ends and weights."""
+    rng = np.random.default_rng(seed)
+    state = rng.integers(0, states, n + 1)
+    reward = 10.0 * state[:-1] + rng.normal(size=n)
+    ends, no = rng.random(n) < 0.05, np.zeros(n, bool)
+    weight = rng.uniform(0.5, 2.0, n)
+    return Steps(state[:-1] * 7, reward, state[1:] * 7, ends, no, weight=weight)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.0, 0.99))
+def test_of_a_table_it_solves_the_equation_of_its_means(seed, gamma):
+    """V(s) = mean of r + δ V(s') over the visits of s, weighted."""
+    walk = ids(300, seed)
+    table = lincat.Tabular().fit(walk.observation)
+    V = Potential.of_table(table, walk, gamma)
+    value, after = V.both_values(walk)
+    target = walk.reward + gamma * ~walk.terminated * after
+    for state in np.unique(walk.observation):
+        at = walk.observation == state
+        mean = np.average(target[at], weights=walk.weight[at])
+        np.testing.assert_allclose(value[at], mean, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(V.errors(walk, gamma), target - value, rtol=1e-12)
+    rows = table.transform(walk.observation)
+    np.testing.assert_array_equal(V.of_rows(rows), value)
+
+
+def test_an_id_that_a_table_does_not_know_is_worth_the_mean_of_all(tmp_path):
+    walk = ids(300)
+    table = lincat.Tabular().fit(walk.observation)
+    V = Potential.of_table(table, walk, 0.9)
+    assert V.values(np.array([7, 999])).tolist() == [V.of_rows(table.lookup([7]))[0], V.offset]
+    (tmp_path / "V").write_bytes(V.save_bytes())
+    again = Potential.read(tmp_path / "V", table)
+    np.testing.assert_array_equal(again.values(walk.observation), V.values(walk.observation))
+
+
+def test_where_nothing_is_discounted_and_nothing_ends_a_table_has_none():
+    state, no = np.zeros(5, dtype=np.int64), np.zeros(5, bool)
+    walk = Steps(state, np.ones(5), state, no, no)
+    assert Potential.of_table(lincat.Tabular().fit(state), walk, 1.0) is None
+
+
+def test_weights_of_more_rows_than_a_table_has_are_refused(tmp_path):
+    walk = ids(300)
+    V = Potential.of_table(lincat.Tabular().fit(walk.observation), walk, 0.9)
+    (tmp_path / "V").write_bytes(V.save_bytes())
+    small = lincat.Tabular(n_states=2).fit([0, 1])
+    with pytest.raises(lincat.InvalidInputError, match="weights: expected 1 to 2 numbers, got 6"):
+        Potential.read(tmp_path / "V", small)

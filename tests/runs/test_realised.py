@@ -52,3 +52,21 @@ def test_records_of_a_row_are_no_fair_sample(model):
         steps.truncated,
     )
     assert not realised_returns(ended, model, 0.01)[1].any()
+
+
+def test_where_nothing_ends_every_known_return_is_fair(model):
+    steps = coin(100, breaks=range(49, 100, 50))
+    _, usable = realised_returns(steps, model, 0.05)  # 0.9**29 = 0.047: 22 returns of fifty
+    assert usable.sum() == 2 * 22
+
+
+def test_a_rest_that_is_drawn_leaves_the_distribution_as_it_is(model):
+    whole, _ = realised_returns(coin(40_000), model, 0.01)
+    short = coin(40_000, breaks=range(4, 40_000, 5))  # 0.9**5 = 0.59 of the weight is not seen
+    drawn, usable = realised_returns(short, model, 0.6, drawn=True)
+    by_mean, _ = realised_returns(short, model, 0.6)
+    first = np.arange(0, 40_000, 5)
+    assert usable[first].all()
+    assert drawn[first].mean() == pytest.approx(whole[:39_000].mean(), abs=0.05)
+    assert drawn[first].std() == pytest.approx(whole[:39_000].std(), rel=0.05)
+    assert by_mean[first].std() < 0.9 * whole.std()

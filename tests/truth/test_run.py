@@ -101,7 +101,7 @@ def test_ids_that_a_log_does_not_show_are_no_probes(tmp_path, monkeypatch):
 def test_a_summary_counts_and_compares():
     wrong = row(problem="q", right=False, strictly_right=False, mean_w1=0.4)
     flagged = row(problem="r", trusted=False)
-    lucky = row(problem="s", trusted=False, returns=20.0)
+    lucky = row(problem="s", trusted=False, chance=1.2)
     rivals = [row(problem=p, method="boosting", mean_w1=0.1) for p in "pqrs"]
     found = summarise([row(), wrong, flagged, lucky], rivals)
     assert (found.cells, found.right, found.silently_wrong) == (4, 3, 1)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from lincat._arguments import check_array, check_integer, fail
+from lincat._text import counted
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.features._base import Features
 from lincat.features.bounds import input_names
@@ -20,44 +21,55 @@ class Points(Features):
     """Numbers that take few values, such as stock or the length of a queue, as a table.
 
     Each different point of the warm-up sample gets a row; any other takes that of the nearest one,
-    in standard deviations.
+    in standard deviations. With ``fewest``, those that were seen fewer times are among the others:
+    of a point that was seen once, a row of its own would repeat what followed it once.
 
     Parameters
     ----------
     most : int
         Different points at most; a sample with more is refused.
+    fewest : int
+        Times that a point must be seen for a row of its own; if none is, the most frequent have
+        one.
 
     Attributes
     ----------
     points_ : array of shape (d, m)
+        Those with a row.
 
     Examples
     --------
     >>> import lincat
-    >>> table = lincat.Points().fit([[0.0], [1.0], [1.0], [2.5]])
-    >>> table.transform([[1.0], [2.2]])
+    >>> sample = [[0.0], [1.0], [1.0], [2.5]]
+    >>> lincat.Points().fit(sample).transform([[1.0], [2.2]])
     array([1, 2])
+    >>> lincat.Points(fewest=2).fit(sample).points_
+    array([[1.]])
     """
 
     kind = "points"
     table: ClassVar[bool] = True
 
-    def __init__(self, *, most: int = 2048) -> None:
+    def __init__(self, *, most: int = 2048, fewest: int = 1) -> None:
         self.most = most
+        self.fewest = fewest
 
     def _fit(self, observations: Any) -> None:
         most = check_integer(self.most, "most", low=1)
+        fewest = check_integer(self.fewest, "fewest", low=1)
         points = finite_points(observations)
-        known = np.unique(points, axis=0)
+        known, seen = np.unique(points, axis=0, return_counts=True)
         if len(known) > most:
             remedy = 'raise most=, or take features that bend, such as "smooth"'
             raise fail("observations", f"at most {most} different points", len(known), remedy)
-        self._keep(known, *standardise(points))
+        own = seen >= min(fewest, seen.max())
+        self._keep(known[own], int((~own).sum()), *standardise(points))
 
-    def _keep(self, points: FloatArray, shift: FloatArray, factor: FloatArray) -> None:
+    def _keep(self, points: FloatArray, others: int, shift: FloatArray, factor: FloatArray) -> None:
         from scipy.spatial import cKDTree
 
         self.points_, self._shift_, self._factor_ = points, shift, factor
+        self._others_ = others
         # A coordinate that never varied may do so later: then it says nothing.
         self._tree_ = cKDTree((points - shift) * factor)
         self.n_features_ = len(points)
@@ -71,7 +83,11 @@ class Points(Features):
         return np.asarray(nearest, dtype=np.int64)
 
     def _sentence(self) -> str:
-        return f"A table with a row for each of {self.n_features_:,} points."
+        others = ""
+        if self._others_:
+            seen = counted(self._others_, "point")
+            others = f"; {seen} seen fewer than {self.fewest} times go with the nearest"
+        return f"A table with a row for each of {self.n_features_:,} points{others}."
 
     def _names(self, inputs: Sequence[str] | None) -> list[str]:
         inputs = input_names(inputs, self._shift_.size)
@@ -81,11 +97,13 @@ class Points(Features):
         ]
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"points": self.points_, "shift": self._shift_, "factor": self._factor_}, {}
+        arrays = {"points": self.points_, "shift": self._shift_, "factor": self._factor_}
+        return arrays, {"others": self._others_}
 
     def _restore(self, arrays: dict[str, Any], values: dict[str, Any]) -> None:
         shift, factor = check_factors(arrays["shift"], arrays["factor"])
         points = check_array(arrays["points"], "points", shape=(None, shift.size))
         if len(points) == 0:
             raise fail("points", "at least one", "none")
-        self._keep(points, shift, factor)
+        others = check_integer(values["others"], "others", low=0)
+        self._keep(points, others, shift, factor)

@@ -27,7 +27,7 @@ _DISTANCE = 0.10  # likewise of W1
 _NOISE = 3.0  # times that W1 may be
 _OWN = 2.0  # likewise of the error of the figures themselves
 _SHARE = 0.03  # likewise of shares of returns
-_ROUNDING = 1e-6  # of a return: what differs by less does not differ
+_ROUNDING = 1e-8  # of a return: what differs by less does not differ
 _WORST = 0.2  # of a standard deviation, in the worst tenth of states
 _TYPICAL = 0.125  # likewise, in all of them
 

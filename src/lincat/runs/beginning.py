@@ -21,9 +21,10 @@ from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.registry import LEARNERS
 from lincat.learners.schedules import PolynomialDecay, StepSize
+from lincat.runs.choosing import choose_plan
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
-from lincat.runs.plan import PILOT, Plan, choose_plan
+from lincat.runs.plan import PILOT, Plan
 from lincat.runs.sources import Opened
 from lincat.runs.warm_start import warm_start
 from lincat.statistics.block_statistics import Statistics

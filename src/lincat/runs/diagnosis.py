@@ -14,7 +14,7 @@ from lincat.solvers.moments import exact_widening
 from lincat.solvers.whitening import whiten
 
 _STATES = 500  # of the sample that is looked at
-_ROUNDING = 1e-6  # of a mean
+_ROUNDING = 1e-9  # of a mean
 _SMALLEST_SD = 0.1  # of the pooled one
 
 
@@ -28,8 +28,10 @@ def diagnosis_of(model: Model) -> Diagnosis | None:
     errors = moment_errors(
         learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
     )
-    # What is smaller than rounding of the means is no spread.
-    level = 0.0 if model.potential is None else abs(model.potential.offset)
+    # What is smaller than rounding of the means is no spread; in units of a scale, which there is
+    # for a spread alone, it is never that small.
+    about = None if model.scale is not None else model.potential
+    level = 0.0 if about is None else abs(about.offset)
     level = max(level, float(np.abs(learner.moments_.mean(Phi)).max(initial=0.0)))
     chance = sd > _ROUNDING * level
     signed = learner.predict(Phi).negative_mass

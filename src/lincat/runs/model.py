@@ -138,7 +138,10 @@ class Model:
         transitions = Transitions(phi, steps.reward, phi_next, *columns)
         if self.potential is None:
             return transitions
-        value, value_next = self.potential.both_values(steps)
+        if self.potential.features is self.features:  # a table, whose rows are at hand
+            value, value_next = map(self.potential.of_rows, (phi, phi_next))
+        else:
+            value, value_next = self.potential.both_values(steps)
         centred = transitions.centred(value, value_next, self.learner.gamma)
         if self.scale is None:
             return centred

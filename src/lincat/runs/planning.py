@@ -13,10 +13,10 @@ from lincat.features._base import Features
 from lincat.inference.planning import SamplePlan, plan_model, plan_problem, plan_setting
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.beginning import features_for
+from lincat.runs.choosing import choose_plan
 from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.given import Given, mark_of, words_of
 from lincat.runs.model import Model
-from lincat.runs.plan import choose_plan
 from lincat.runs.sources import Opened, open_source
 from lincat.theory.setting import Setting
 

@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
+from scipy.sparse.linalg import splu
 
-from lincat._arguments import check_array
+from lincat._arguments import check_array, fail
 from lincat._tensors import pack, read_packed, unpack
-from lincat._typing import FloatArray
+from lincat._typing import FloatArray, IntArray
 from lincat.data.steps import Steps
 from lincat.features._base import Features
 from lincat.solvers.moments import solve_linear
@@ -30,8 +32,9 @@ class Potential:
     Parameters
     ----------
     features : Features
-        Fitted, dense.
+        Fitted: dense ones, or a table.
     weights : array of shape (d,)
+        Of a table, of the rows that were known; V of others is the offset.
     offset : float
     """
 
@@ -82,13 +85,50 @@ class Potential:
         )
         return cls(features, solve_linear(totals, one, right, ridge=ridge), offset)
 
+    @classmethod
+    def of_table(cls, table: Features, steps: Steps, gamma: float) -> Potential | None:
+        """Return the V of a table, the same but for the ridge; None if there is no single one."""
+        d = table.n_known_
+        at, known = table.lookup(steps.observation), table.knows(steps.next_observation)
+        after = np.zeros(len(steps), dtype=np.int64)
+        after[known] = table.lookup(steps.next_observation[known])
+        weight = np.ones(len(steps)) if steps.weight is None else steps.weight
+        ahead = weight * steps.discounts(gamma)
+        lost = weight - ahead
+        offset = float(weight @ steps.reward / lost.sum()) if lost.sum() > 0.0 else 0.0
+        # Of what was never seen to be left, nothing is known but the offset.
+        seen = np.bincount(at, weight, d)
+        matrix = scipy.sparse.diags_array(np.where(seen > 0.0, seen, 1.0), format="csc")
+        matrix -= scipy.sparse.csc_array((ahead * known, (at, after)), shape=(d, d))
+        right = np.bincount(at, weight * steps.reward - offset * lost, d)
+        try:
+            solved = splu(scipy.sparse.csc_array(matrix)).solve(right)
+        except RuntimeError:  # singular: nothing is discounted, and something never ends
+            return None
+        return cls(table, solved, offset) if np.isfinite(solved).all() else None
+
     def values(self, observations: Any) -> FloatArray:
         """Return V of n observations, shape (n,)."""
-        return np.asarray(self.features.lookup(observations) @ self.weights) + self.offset
+        if not self.features.table:
+            return np.asarray(self.features.lookup(observations) @ self.weights) + self.offset
+        known = self.features.knows(observations)
+        rows = np.full(len(known), len(self.weights))
+        rows[known] = self.features.lookup(observations[known])
+        return self.of_rows(rows)
+
+    def of_rows(self, rows: IntArray) -> FloatArray:
+        """Return V of rows of its table, shape (n,)."""
+        known = rows < len(self.weights)
+        return np.where(known, self.weights[np.where(known, rows, 0)], 0.0) + self.offset
 
     def both_values(self, steps: Steps) -> tuple[FloatArray, FloatArray]:
         """Return V of the observations and of the next ones, shape (n,) each."""
         return steps.both(self.values)
+
+    def errors(self, steps: Steps, gamma: float) -> FloatArray:
+        """Return the TD errors r + δ V(s') − V(s) of steps, shape (n,)."""
+        value, value_next = self.both_values(steps)
+        return steps.reward + steps.discounts(gamma) * value_next - value
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""
@@ -101,7 +141,10 @@ class Potential:
 
         def build(content: bytes) -> Potential:
             _, arrays = unpack(content, _KEY, ["Potential"])
-            weights = check_array(arrays["weights"], "weights", shape=(features.n_features_,))
+            size = None if features.table else features.n_features_
+            weights = check_array(arrays["weights"], "weights", shape=(size,))
+            if not 0 < len(weights) <= features.n_features_:
+                raise fail("weights", f"1 to {features.n_features_} numbers", len(weights))
             return cls(features, weights, float(check_array(arrays["offset"], "offset")[0]))
 
         return read_packed(path, "file of a potential", build)

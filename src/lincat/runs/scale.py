@@ -68,14 +68,16 @@ class Scale:
         Were the potential the mean return, TD errors would be uncorrelated, and E (G − V(s))² that
         of a return with rewards δ² and discount gamma².
         """
-        value, value_next = potential.both_values(steps)
-        discount = steps.discounts(gamma)
-        error = steps.reward + discount * value_next - value
-        squared = replace(steps, reward=error**2, discount=discount**2)
+        squared = replace(
+            steps,
+            reward=potential.errors(steps, gamma) ** 2,
+            discount=steps.discounts(gamma) ** 2,
+        )
         second = Potential.fit(features, [squared], gamma, ridge=ridge)
         least = _LEAST * float(np.sqrt(np.maximum(second.values(steps.observation), 0.0).mean()))
         # Of a certain return, TD errors are what rounding left over.
-        if not least > _ROUNDING * max(np.abs(value).max(), np.abs(steps.reward).max()):
+        largest = np.abs(potential.values(steps.observation)).max()
+        if not least > _ROUNDING * max(largest, np.abs(steps.reward).max()):
             return None
         scale = cls(second, least, np.ones(1))
         ahead = scale._discount(steps, *scale.both_values(steps), gamma)

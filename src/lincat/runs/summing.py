@@ -26,10 +26,11 @@ from lincat.features.tabular import TableFullError, Tabular
 from lincat.features.transformer import FromTransformer
 from lincat.runs.beginning import features_for, sums_fit
 from lincat.runs.cells import cells_of, dense, nearest_cell, summed_by
+from lincat.runs.choosing import table_for
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.loop import Progress
-from lincat.runs.plan import PILOT, table_for
+from lincat.runs.plan import PILOT
 from lincat.runs.scale import REWARD_NODES
 from lincat.runs.site import GAMMAS, Clock, HeldReturns, Site, held_returns
 from lincat.runs.source_statistics import Cells, SourceStatistics, with_one_table

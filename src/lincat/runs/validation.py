@@ -23,6 +23,8 @@ from lincat.solvers.returns import true_returns
 
 # Of a return whose record breaks off, at most this much of what would follow may be missing.
 _TOLERANCE = 1e-2
+# Likewise where no record is long enough for that: the rest is then drawn from the model.
+_DRAWN = 0.5
 _MOST_HELD = 20_000
 _MOST_PARTS = 10  # of a record, from each of which some rows are held out
 _LOST = 0.02  # of all rows may be held out for the sake of returns from others
@@ -151,6 +153,9 @@ def _by_held_out(
     model: Model, shown: ShownStates, held: Steps, gamma: float, config: EvaluationConfig
 ) -> Validation:
     returns, usable = realised_returns(held, model, _TOLERANCE)
+    drawn = not usable.any()
+    if drawn:
+        returns, usable = realised_returns(held, model, _DRAWN, drawn=True)
     chosen = np.flatnonzero(usable)[: config.validate]
     if config.validate is None:  # neighbours share most of their returns
         chosen = chosen[:: -(-max(len(chosen), 1) // _MOST_SCORED)]
@@ -167,6 +172,7 @@ def _by_held_out(
     stretch = stretches(held, gamma)
     observations = held.observation[chosen]
     left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
+    completed = ", completed by the model where records break off" if drawn else ""
     return validate(
         model.predict(observations),
         returns[chosen],
@@ -174,5 +180,5 @@ def _by_held_out(
         blocks=stretch[chosen].tolist(),
         tail=config.level,
         method="held_out",
-        description=f"{len(chosen):,} held-out returns{left_out}",
+        description=f"{len(chosen):,} held-out returns{left_out}{completed}",
     )

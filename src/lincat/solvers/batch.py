@@ -30,7 +30,9 @@ from lincat.statistics.totals import Totals
 # Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
 _ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features
-_SMALL_BYTES = 2**27
+_SMALL_PRODUCT = 2**28  # multiplications by dense sums that cost nothing
+_LARGE_SUMS = 2**24  # numbers
+_FILLED = 25  # times that dense sums may be larger than sparse ones: products run so much faster
 _REFINEMENTS = 6
 _LOOSE = 1e-2  # residuals that factors reach at once, as one of the answers shows
 _SHOWN = 1e-4  # that one's
@@ -198,7 +200,7 @@ def solve_totals(
     """
     gamma = check_number(gamma, "gamma", low=0.0, high=1.0)
     check_choice(method, "method", ("auto", *METHODS))
-    kept = None if method == "sweeps" else _small_table(totals)
+    kept = None if method == "sweeps" else _small_table(totals, grid.intervals)
     if kept is not None:
         inner = solve_totals(
             totals.restricted(kept),
@@ -249,13 +251,18 @@ def solve_totals(
     )
 
 
-def _small_table(totals: Totals) -> IntArray | None:
-    """The rows of a table that occur, if dense sums of those alone are small."""
+def _small_table(totals: Totals, intervals: int) -> IntArray | None:
+    """The rows of a table that occur, if dense sums of those alone cost no more than sparse ones.
+
+    They do where most pairs of states and rewards never occur: weekdays of a dozen stores.
+    """
     if not scipy.sparse.issparse(totals.cross):
         return None
     kept = np.flatnonzero(totals.Sigma.diagonal() > 0.0)
-    small = 8 * len(totals.reward) * len(kept) ** 2 <= _SMALL_BYTES
-    return kept if small and len(kept) <= _SMALL else None
+    dense = len(totals.reward) * len(kept) ** 2
+    filled = _FILLED * scipy.sparse.coo_array(totals.cross).nnz
+    most = min(max(filled, _SMALL_PRODUCT // intervals), _LARGE_SUMS)
+    return kept if dense <= most and len(kept) <= _SMALL else None
 
 
 def _spread_out(inner: BatchSolution, kept: IntArray, d: int) -> BatchSolution:

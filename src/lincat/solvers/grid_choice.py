@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse
 
 from lincat._arguments import check_integer
 from lincat._typing import FeatureMatrix, FloatArray
@@ -25,6 +26,7 @@ _FEWEST = (200, 1000)  # intervals; the more the better for jumps, so more where
 _MOST = (400, 6000)
 _CHEAP = 20_000  # parameters that cost little
 _DEAR = 100_000  # parameters that cost too much
+_DEAR_TABLE = 400_000  # likewise of a table, whose states have few successors
 
 _DEVIATIONS = 6.0
 _WIDER = 0.01  # the share by which a standard deviation may come out too large
@@ -117,7 +119,8 @@ def choose_grid(
     size = occurring * max(len(np.unique(totals.discount(gamma))) // 2, 1)
     wanted = int(np.clip(_CHEAP // size, *_FEWEST))
     if most is None:
-        most = int(np.clip(_DEAR // size, *_MOST))
+        dear = _DEAR_TABLE if scipy.sparse.issparse(totals.cross) else _DEAR
+        most = int(np.clip(dear // size, *_MOST))
     if spacing > 0.0:
         wanted = max(wanted, math.ceil(min((high - low) / spacing, 1e9)))
     if intervals is None:

@@ -36,7 +36,7 @@ _SLOW = (256, 192, 128, 96, 64, 48, 32, 24, 16, 8)  # how many slow directions i
 _SLOW_BYTES = 3e8
 _STEIN_FEATURES = 1500
 _SWEPT_FEATURES = 5000
-_SWEPT = 0.9  # of all that follows must lead to states before, for sweeps to be quick
+_SWEPT = 0.8  # of all that follows must lead to states before, for sweeps to be quick
 
 
 def choose_method(equation: BatchEquation) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from lincat.truth.run import OURS, Row
 
 _LEAST_W1 = 0.01  # sd; less is as good as this, since the truth is known no better
-_LUCK = 100.0  # independent returns; with fewer, the mean's own standard error is above 0.1 sd
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,9 @@ class Summary:
 def summarise(rows: Sequence[Row], rivals: Sequence[Row]) -> Summary:
     """Count the rows of one method, and compare them with the rivals' on the same logs.
 
-    Alarms about cells that are right by luck (fewer than a hundred independent returns in the log)
-    are not false.
+    Alarms about cells that are right by luck (a sampling error is above its bar) are not false.
     """
-    skilled = [row for row in rows if row.right and row.returns >= _LUCK]
+    skilled = [row for row in rows if row.right_by_skill]
     return Summary(
         cells=len(rows),
         right=sum(row.right for row in rows),

@@ -28,8 +28,8 @@ tell as much of its mean as the rows do by an efficient estimate: (1 − gamma)/
 where nothing ends and all states are much alike. It is fair for the mean and generous for spread
 and shape, of which every row speaks; *strictly right* is without this allowance. A cell is
 *flagged* if `run.trusted` is False, or if lincat refused to answer; *silently wrong* if it is
-neither right nor flagged. A *false alarm* is a flagged cell that is right, and not by luck: with at
-least a hundred independent returns.
+neither right nor flagged. A *false alarm* is a flagged cell that is right, and not by luck: the
+sampling error of each figure, as above, is below its bar.
 
 The rivals, on as many rows: *neighbours* takes the returns that followed the same id or the √n
 nearest observations; *boosting* regresses quantiles of the returns on the observation

@@ -85,6 +85,8 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     right: bool
     #: Within the bars without any allowance.
     strictly_right: bool
+    #: Largest ratio of a sampling error to its bar: above 1 what is right is so by luck.
+    chance: float | None = None
     #: ``run.trusted``: True, False, or None where nothing was checked.
     trusted: bool | None = None
     #: ``run.verdict``, or the error with which the method refused.
@@ -92,6 +94,11 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     #: The method gave no figures, and said so.
     refused: bool = False
     seconds: float = 0.0
+
+    @property
+    def right_by_skill(self) -> bool:
+        """Right, from so many rows that the standard errors of the figures are below the bars."""
+        return self.right and (self.chance is None or self.chance <= 1.0)
 
     @property
     def flagged(self) -> bool:
@@ -238,6 +245,7 @@ def row_of(
         over=_finite(_over(found, allowance)),
         right=is_right(found, allowance),
         strictly_right=is_right(found),
+        chance=_finite(_chance(allowance)),
         trusted=trusted,
         words=words,
         refused=prediction is None,
@@ -255,6 +263,10 @@ def _std_ratio(prediction: Prediction, found: Errors, truth: Known) -> float | N
 def _finite(value: float) -> float | None:
     """JSON knows no infinity."""
     return float(value) if math.isfinite(value) else None
+
+
+def _chance(allowance: Errors) -> float:
+    return max(float(getattr(allowance, name).max() / getattr(BARS, name)) for name in BARS.names)
 
 
 def _over(found: Errors, allowance: Errors) -> float:
