@@ -187,7 +187,7 @@ class Differences:
 
             if moved is not None:
                 far.append(farthest(figure, side.cdf_values, moved))
-        return np.sqrt(np.sum(np.square(far), axis=0))
+        return np.asarray(np.sqrt(np.sum(np.square(far), axis=0)))
 
     def _farthest_at(self, x: FloatArray, order: int) -> FloatArray:
         """The same of F_A − F_B at points, or of its running integral, (n, points)."""
