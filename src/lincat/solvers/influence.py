@@ -41,6 +41,7 @@ _DRIFT = 16.0  # the 0.1 % quantile of F with 1 and 15 degrees of freedom
 # Residual of the solutions: it puts standard errors off by less than one per cent, and GMRES takes
 # a sixth of the products that Theta takes.
 _TOLERANCE = 0.05
+_TOGETHER = 8  # scores of blocks that are weighted at once
 
 #: What the words of :attr:`Ensemble.cautions` mean.
 CAUTIONS = {
@@ -153,8 +154,12 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     sums = np.zeros((most, *solution.Theta.shape))
     means, products, squares, before = [], 0.0, 0.0, None
     visits: list[FloatArray] = []
+    together: list[FloatArray] = []
     for i, score in enumerate(solution.scores(_parts(statistics, visits))):
-        sums += weights[:, i, None, None] * score
+        together.append(score)
+        if len(together) == _TOGETHER or i == blocks - 1:
+            sums += np.tensordot(weights[:, i + 1 - len(together) : i + 1], together, 1)
+            together = []
         whitened = solution.whitened(score)
         means.append(whitened.sum(axis=1))
         squares += float(np.vdot(whitened, whitened))
@@ -177,7 +182,7 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     if statistics.exact_rewards:
         Psi = solution.back_solve(sums[:nu], tolerance=_TOLERANCE)
         return Ensemble(Psi, correlation, tuple(cautions))
-    (split,) = solution.scores([statistics.totals().coarser()])
+    (split,) = solution.scores([solution.totals.coarser()])
     errors = solution.back_solve(np.stack([*sums[:nu], split]), tolerance=_TOLERANCE)
     return Ensemble(errors[:nu], correlation, tuple(cautions), errors[nu])
 
