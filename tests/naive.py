@@ -789,6 +789,18 @@ def mover(p, q, of_p, of_q, confidence, paired):
     return p - q - math.sqrt(low), p - q + math.sqrt(high)
 
 
+def moved_margin(margin, sides):
+    """A margin with 1.5 times what each side's figure moves beside it, as independent errors.
+
+    ``sides`` are (figure, CDF values, what moves them): the worse of both ways counts.
+    """
+    squared = margin**2
+    for figure, cdf, moved in sides:
+        ways = [abs(figure(cdf + sign * moved) - figure(cdf)) for sign in (1, -1)]
+        squared += (1.5 * max(ways)) ** 2
+    return math.sqrt(squared)
+
+
 def dominance(F_a, F_b, draws, se, tolerance, confidence):
     """1 if F_a − F_b is nowhere shown above a tolerance and somewhere below 0, −1 the other way."""
     D = np.subtract(F_a, F_b)

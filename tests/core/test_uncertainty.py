@@ -9,12 +9,8 @@ from scipy import stats
 
 import lincat
 from lincat.core import risk
-from lincat.core.uncertainty import (
-    Uncertainty,
-    _probability_interval,
-    figures_of_draws,
-    turned,
-)
+from lincat.core.draws import figures_of_draws, turned
+from lincat.core.uncertainty import Uncertainty, probability_interval
 from tests import naive, strategies
 
 GRID = lincat.Grid(-1.0, 3.0, 16)
@@ -100,10 +96,10 @@ def test_whole_cdfs_hold_tails_that_nobody_saw():
 
 @given(st.floats(-0.1, 1.1), st.floats(0.0, 0.6), st.floats(1.0, 4.0))
 def test_bands_hold_their_estimate_and_do_not_jump(value, se, reach):
-    low, high = _probability_interval(np.array([value]), np.array([se]), reach)
+    low, high = probability_interval(np.array([value]), np.array([se]), reach)
     assert 0.0 <= low[0] <= np.clip(value, 0.0, 1.0) + 1e-11
     assert np.clip(value, 0.0, 1.0) - 1e-11 <= high[0] <= 1.0
-    near = _probability_interval(np.array([value + 1e-9]), np.array([se]), reach)
+    near = probability_interval(np.array([value + 1e-9]), np.array([se]), reach)
     np.testing.assert_allclose(near, (low, high), atol=1e-6)
 
 

@@ -10,6 +10,7 @@ from lincat.coverage.cases import CASES, case_named, fixed_point
 from lincat.coverage.document import as_document, bar_rows, misses
 from lincat.coverage.run import FIGURES, Cell, Counted, Row, cells_of, read_rows, run_cell
 from lincat.coverage.settings import Settings
+from tests.coverage import unlike
 
 
 def test_the_small_version_runs_and_what_is_there_is_not_run_again(tmp_path, capsys):
@@ -99,3 +100,17 @@ def test_what_misses_a_bar_is_named():
     assert "99.0% |" in text
     early = as_document([msgspec.structs.replace(row, rows=5000)], Settings(sizes=(5000,)))
     assert "**" not in early
+
+
+def test_processes_unlike_those_of_the_page(capsys):
+    cases = ["--cases", "lottery", "nearly_certain"]
+    arguments = ["--runs", "3", "--rows", "2000", *cases]
+    unlike.main(arguments)
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("lottery: CDF values ")
+    assert "whole CDF" in second
+    unlike.main([*arguments, "--bare"])
+    assert capsys.readouterr().out.splitlines() != [first, second]
+    unlike.main(arguments)  # nothing is left bare
+    again = capsys.readouterr().out.splitlines()
+    assert [line.split(";")[0] for line in again] == [x.split(";")[0] for x in (first, second)]

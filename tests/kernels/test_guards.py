@@ -242,6 +242,11 @@ LOOPS = {
         (np.zeros((N, 6)), np.zeros((N, K)), ONES, ONES, ONES, np.array([0.5]), 0.1, 0.0),
         {0: np.zeros((N, 5)), 1: np.zeros((N + 1, K)), 2: FEW, 5: np.array([0.1, 0.5])},
     ),
+    "turned": (
+        figures.turned_rows,
+        (np.zeros((N, K + 1)), np.zeros((N, K)), 1, *np.ones((3, K - 1))),
+        {0: np.zeros((N - 1, K + 1)), 1: np.zeros((N, K - 1)), 2: -1, 3: np.ones(K - 2)},
+    ),
     "shifts": (bellman.reward_shifts, (np.zeros(N), ONES, ONES, 0.0, 1.0, K), {1: FEW, 2: FEW}),
     "tiles": (
         features.tile_rows,

@@ -1,5 +1,7 @@
 """lincat.compare: runs, models and distributions."""
 
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -115,3 +117,50 @@ def test_runs_are_compared_in_the_states_that_both_know():
         lincat.InvalidInputError, match=r"they observe different things \(run A: state"
     ):
         lincat.compare(one, ids(["a", "b"], 2, column="place"), states=["a"])
+
+
+def nearly_certain(value, seed, n=3000):
+    """A place that pays a value, give or take 0.004, beside one that pays anything; both end."""
+    rng = np.random.default_rng(seed)
+    state = np.arange(n) % 2
+    near = value + np.where(rng.random(n) < 0.3, 0.004, -0.004)
+    reward = np.where(state == 1, near, rng.random(n))
+    grid = lincat.Grid(0.0, 1.0, 250)
+    nodes = np.linspace(-0.02, 1.02, 27)
+    model = lincat.CategoricalLSTD(gamma=0.9, grid=grid, n_features=2, nodes=nodes)
+    model.fit(lincat.Transitions(state, reward, state, terminated=np.ones(n, bool)))
+    return model.predict([1], confidence=0.95)
+
+
+def test_differences_hold_where_nodes_move_both_sides():
+    """Nodes are 0.04 apart, returns 0.008: what nodes make of them is no matter of chance."""
+    values = (0.633, 0.347)
+    truth = [
+        lincat.ReturnDistribution(np.cumsum(masses)[None, :-1], lincat.Grid(0.0, 1.0, 250))
+        for masses in (
+            lincat.project([x - 0.004, x + 0.004], [0.7, 0.3], lincat.Grid(0.0, 1.0, 250))
+            for x in values
+        )
+    ]
+    questions = {"mean": (), "quantile": (0.05,), "cvar": (0.05,)}
+    true = {
+        name: np.subtract(*(_interpolated(dist, name, *given) for dist in truth))[0]
+        for name, given in questions.items()
+    }
+    held, blind = [], []
+    for seed in range(30):
+        sides = [nearly_certain(x, seed + 100 * i) for i, x in enumerate(values)]
+        without = [
+            lincat.ReturnDistribution(x.cdf_values, x.grid, replace(x.uncertainty, moved=None))
+            for x in sides
+        ]
+        for shares, pair in ((held, sides), (blind, without)):
+            found = lincat.compare(*pair, states=[1])["0"]
+            shares.append([found[name].low <= true[name] <= found[name].high for name in true])
+    assert (np.mean(held, axis=0) >= 0.85).all()  # of 95 %, three standard errors
+    assert np.mean(blind, axis=0)[0] >= 0.85  # nodes keep means
+    assert (np.mean(blind, axis=0)[1:] <= 0.1).all()
+
+
+def _interpolated(dist, name, *given):
+    return getattr(dist, name)(*given, **({"interpolate": True} if name == "quantile" else {}))

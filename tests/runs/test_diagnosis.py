@@ -79,3 +79,11 @@ def test_rewards_far_from_zero_are_as_uncertain_as_others():
         errors.append(diagnosis_of(run.model).mean_error)
     assert errors[0] > 0.05
     assert errors[1] == pytest.approx(errors[0], rel=0.05)
+
+
+def test_cvar_is_as_uncertain_as_it_scatters_from_log_to_log():
+    models = [solved(4000, seed=seed) for seed in range(24)]
+    cvar = [model.predict(np.zeros(1, dtype=np.int64)).cvar(0.05)[0] for model in models]
+    claimed = np.mean([diagnosis_of(model).cvar_error for model in models])
+    assert claimed == pytest.approx(np.std(cvar) / np.sqrt(1.0 / 3.0), rel=0.35)
+    assert diagnosis_of(models[0], 0.5).cvar_error != diagnosis_of(models[0]).cvar_error

@@ -71,7 +71,9 @@ def test_points_that_were_hardly_seen_are_told_apart_by_a_potential():
         plan = choose_plan(steps, 0.9, ObservationSpace(names=("stock",)))
         assert plan.features.n_features_ < len(np.unique(steps.observation))
         assert plan.ridge == 0.0
-        assert "about a potential V of" in plan.reason
+        assert "as far from its mean as" in plan.reason
+        often = [(steps.observation == x).sum() >= 5 for x in np.arange(5.0, 21.0)]
+        assert not plan.potential.values(np.arange(5.0, 21.0)[often, None]).any()
         model = plan.model(lincat.CategoricalLSTD(gamma=0.9, intervals=60))
         model.learner.partial_fit(model.transitions(steps))
         table = lincat.Points().fit(steps.observation)
@@ -84,6 +86,13 @@ def test_points_that_were_hardly_seen_are_told_apart_by_a_potential():
     ours, theirs = (np.sqrt(np.mean(np.concatenate(x) ** 2)) for x in (ours, theirs))
     assert ours < 0.6 * theirs
     assert ours < 0.2
+
+
+def test_rare_points_at_which_no_record_begins_keep_their_rows():
+    steps = shelves()
+    whole = Steps(*(getattr(steps, x) for x in ("observation", "reward", "next_observation")),
+                  steps.terminated, np.zeros(len(steps), bool))  # fmt: skip
+    assert choose_plan(whole, 0.9, ObservationSpace(names=("stock",))).potential is None
 
 
 def test_a_rare_point_unlike_its_neighbours_keeps_its_row():

@@ -92,6 +92,27 @@ def test_back_solves_are_solutions_for_other_right_hand_sides(kind, method):
         solution.back_solve(right[:, :2])
 
 
+@pytest.mark.parametrize("wrong", [0.0, 0.02, 0.4])
+def test_factors_that_are_off_are_noticed_at_loose_tolerances(wrong):
+    """One answer of many is looked at where factors should be near: then all of them."""
+    rows, grid = random_rows(6, d=4), lincat.Grid(-4.0, 12.0, 9)
+    exact = solve_totals(totals_of(rows), grid, 0.9, method="dense")
+    rng, before = np.random.default_rng(3), exact._equation.applied
+    spoilt = rng.normal(size=(9 * 4, 9 * 4)) / 6.0
+
+    def inverse(right):
+        found = exact._inverse(right)
+        return found + wrong * (found.reshape(-1, 9 * 4) @ spoilt).reshape(found.shape)
+
+    right = rng.normal(size=(5, 4, 9))
+    expected = exact.back_solve(right)
+    products = exact._equation.applied - before
+    found = replace(exact, _inverse=inverse).back_solve(right, tolerance=0.05)
+    if wrong == 0.0:
+        assert exact._equation.applied - before == products + 1  # of one right-hand side
+    assert np.linalg.norm(found - expected) <= (0.3 if wrong else 1e-9) * np.linalg.norm(expected)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["dense", "banded", "stein", "krylov"])
 @pytest.mark.parametrize("sparse", [False, True])

@@ -275,6 +275,22 @@ def test_bytes_are_known_beforehand():
     assert statistics.nbytes >= used * 0.5
 
 
+def test_blocks_have_room_for_the_rewards_of_their_rows_alone_while_these_are_few():
+    """A block of 16 rows with 200 rewards would take twelve times as much with room for all."""
+    rng, d = np.random.default_rng(0), 3
+    t = lincat.Transitions(rng.random((1024, d)), rng.integers(0, 200, 1024), rng.random((1024, d)))
+    small = lincat.Statistics(max_blocks=64).update(t)
+    assert small.exact_rewards
+    assert small._settled()._blocks.nbytes < 0.1 * lincat.Statistics.nbytes_for(d, 200, 64)
+    large = lincat.Statistics(max_blocks=1).update(t)
+    assert_close(small.totals(), large.totals())
+    rewards = small.totals().reward
+    for i in (0, 63):
+        rows = slice(16 * i, 16 * (i + 1))
+        seen = small.block_totals(i).phi_sum.any(axis=1)
+        np.testing.assert_array_equal(rewards[seen], np.unique(t.reward[rows]))
+
+
 def one_row():
     return lincat.Statistics(1).update(lincat.Transitions([0], [1.0], [0]))
 

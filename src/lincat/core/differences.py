@@ -12,6 +12,9 @@ side has a chi of its own.
 - A dominates B to first order where F_A <= F_B everywhere, to second order where the running
   integral of F_A − F_B is <= 0 everywhere. Bands hold at all points at once, by the largest
   |error|/(standard error) over the points (sup-t).
+
+What reward nodes move, on either side, is one more error, as in single intervals. Sides that share
+their rows have the same rewards, but not the same made of them by nodes: it is not taken to cancel.
 """
 
 from __future__ import annotations
@@ -27,12 +30,15 @@ from lincat._arguments import check_choice, check_levels, check_number, fail
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.core import risk
 from lincat.core.distribution import ReturnDistribution
+from lincat.core.draws import figures_of_draws
 from lincat.core.grid import Grid
 from lincat.core.uncertainty import (
     Interval,
     Uncertainty,
-    _probability_interval,
-    figures_of_draws,
+    beside,
+    farthest,
+    probability_interval,
+    widened,
 )
 
 #: What differences can be asked for.
@@ -123,6 +129,8 @@ class Differences:
         else:
             margin = self._margin_of_draws(name, float(argument or 0.0), a - b)
             low, high = a - b - margin, a - b + margin
+        if self._is_moved:
+            low, high = widened((low, high), a - b, self._farthest(name, argument))
         most = 1.0 if name == "probability_below" else np.inf
         unknown = errors.unknown
         return (
@@ -151,17 +159,45 @@ class Differences:
         else:
             D, E = (np.cumsum(values, axis=-1) * (x[1] - x[0]) for values in (D, E))
             unit = np.sqrt((_variance(self.a) + _variance(self.b)) / 2.0)
-        size = errors.size(E)
+        size, far = errors.size(E), self._farthest_at(x, order)
         winner, behind = np.zeros(len(D), dtype=np.int64), np.full((2, len(D)), np.inf)
         for i in np.flatnonzero(~errors.unknown):
             at = inner[i]
-            reach = errors.reach(E[:, i, at], size[i, at]) * size[i, at]
+            reach = beside(errors.reach(E[:, i, at], size[i, at]) * size[i, at], far[i, at])
             above, below = D[i, at] + reach, D[i, at] - reach
             behind[:, i] = max(above.max(initial=0.0), 0.0), max(-below.min(initial=0.0), 0.0)
             a_wins = behind[0, i] <= share * unit[i] and (above < -_ROUNDING).any()
             b_wins = behind[1, i] <= share * unit[i] and (below > _ROUNDING).any()
             winner[i] = int(a_wins) - int(b_wins)
         return Dominances(winner, behind[0], behind[1], share * unit)
+
+    @property
+    def _is_moved(self) -> bool:
+        """Whether something else than sampling moves a side (reward nodes)."""
+        return any(_moved(side) is not None for side in (self.a, self.b))
+
+    def _farthest(self, name: str, argument: float | None) -> FloatArray:
+        """How far the difference of a figure may be off for another reason than sampling, (n,)."""
+        far = []
+        for side in (self.a, self.b):
+            moved = _moved(side)
+
+            def figure(F: FloatArray, grid: Grid = side.grid) -> FloatArray:
+                return _figure(ReturnDistribution(F, grid), name, argument)
+
+            if moved is not None:
+                far.append(farthest(figure, side.cdf_values, moved))
+        return np.asarray(np.sqrt(np.sum(np.square(far), axis=0)))
+
+    def _farthest_at(self, x: FloatArray, order: int) -> FloatArray:
+        """The same of F_A − F_B at points, or of its running integral, (n, points)."""
+        squared = np.zeros((len(self.a), len(x)))
+        for side in (self.a, self.b):
+            moved = _moved(side)
+            if moved is not None:
+                far = _at(side, moved[None], x)[1][0]
+                squared += (far if order == 1 else np.cumsum(far, axis=1) * (x[1] - x[0])) ** 2
+        return np.sqrt(squared)
 
     @cached_property
     def _errors(self) -> _Errors:
@@ -199,7 +235,7 @@ class Differences:
         for side, each in ((self.a, errors.a), (self.b, errors.b)):
             p, of_p = _at(side, each, x, strict=True)
             p, of_p = p[:, 0], of_p[..., 0]
-            low, high = _probability_interval(p, errors.size(of_p), errors.student(of_p))
+            low, high = probability_interval(p, errors.size(of_p), errors.student(of_p))
             ends.append((p, p - low, high - p))
             wrong.append(of_p)
         (p, below, above), (q, under, over) = ends
@@ -279,6 +315,10 @@ def _about_its_errors(side: ReturnDistribution) -> ReturnDistribution:
     if known is None or known.centre is None:
         return side
     return ReturnDistribution(known.centre, side.grid, replace(known, centre=None))
+
+
+def _moved(side: ReturnDistribution) -> FloatArray | None:
+    return None if side.uncertainty is None else side.uncertainty.moved
 
 
 def _figure(side: ReturnDistribution, name: str, argument: float | None) -> FloatArray:

@@ -18,7 +18,7 @@ from lincat._arguments import (
     fail,
 )
 from lincat._typing import ArrayLike, FloatArray
-from lincat.core import affine, risk, uncertainty
+from lincat.core import affine, bands, figure_intervals, risk
 from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_pmf, pmf_from_cdf
 from lincat.core.showing import Showing
@@ -194,7 +194,7 @@ class ReturnDistribution(Showing):
         [[0.09], [0.11]]
         """
         known = self._known_uncertainty("interval")
-        return uncertainty.interval(self._cdf, self._grid, known, measure, argument)
+        return figure_intervals.interval(self._cdf, self._grid, known, measure, argument)
 
     def band(self, *, simultaneous: bool = False) -> Interval:
         """Return (low, high), each (n, K), that hold the CDF's values at the first K atoms.
@@ -202,7 +202,7 @@ class ReturnDistribution(Showing):
         Each value for itself; or, if ``simultaneous``, all of a state's at once (sup-t).
         """
         known = self._known_uncertainty("band")
-        return uncertainty.band(self._cdf, known, simultaneous=simultaneous)
+        return bands.band(self._cdf, known, simultaneous=simultaneous)
 
     def _known_uncertainty(self, asked: str) -> Uncertainty:
         if self._uncertainty is None:

@@ -104,12 +104,16 @@ def interpolated_quantile(
 
     ``share`` may be given, (1 or n, K + 1), so that distributions are spread like another one.
     """
-    envelope = _envelope(cdf)
-    shares = np.broadcast_to(
-        spread_share(cdf) if share is None else share, (len(cdf), grid.intervals + 1)
-    )
+    return quantile_of(_envelope(cdf), grid, level, spread_share(cdf) if share is None else share)
+
+
+def quantile_of(
+    envelope: FloatArray, grid: Grid, level: FloatArray, share: FloatArray
+) -> FloatArray:
+    """The same of increasing CDF values with 0 before and 1 after them, (n, K + 2)."""
+    shares = np.broadcast_to(share, (len(envelope), grid.intervals + 1))
     out = [_inverse(envelope, shares, grid, float(q) - _LEVEL_TOLERANCE) for q in level]
-    return np.array(out).reshape(len(level), len(cdf)).T
+    return np.array(out).reshape(len(level), len(envelope)).T
 
 
 def _inverse(envelope: FloatArray, share: FloatArray, grid: Grid, level: float) -> FloatArray:
@@ -142,8 +146,15 @@ def expected_shortfall(
     The atom at the quantile is split: only as much of its mass counts as fills the level. Summed by
     parts, so that it is one pass over CDF values: the last atom, less what lies below each atom.
     """
-    envelope = _envelope(cdf)[:, 1:-1]  # F_0 .. F_{K-1}
-    return np.stack([_shortfall(envelope, grid, float(a), upper) for a in level], axis=1)
+    return shortfall_of(_envelope(cdf), grid, level, upper=upper)
+
+
+def shortfall_of(
+    envelope: FloatArray, grid: Grid, level: FloatArray, *, upper: bool = False
+) -> FloatArray:
+    """The same of increasing CDF values with 0 before and 1 after them, (n, K + 2)."""
+    inner = envelope[:, 1:-1]  # F_0 .. F_{K-1}
+    return np.stack([_shortfall(inner, grid, float(a), upper) for a in level], axis=1)
 
 
 def _shortfall(envelope: FloatArray, grid: Grid, level: float, upper: bool) -> FloatArray:

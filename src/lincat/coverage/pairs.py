@@ -105,6 +105,12 @@ _MAKERS: dict[str, Callable[[], Pair]] = {
     "episodes, calmer": lambda: _of_case(
         "episodes", "calmer", "rewards of B are nearer to their middle", lambda r: 0.6 * r + 0.4
     ),
+    "continuous rewards, equal": lambda: _of_case(
+        "continuous rewards", "equal", "two walks, rewards on 64 nodes of their own", _same
+    ),
+    "continuous rewards, worse": lambda: _of_case(
+        "continuous rewards", "worse", "rewards of B are lower by 0.05", lambda r: r - 0.05
+    ),
     "one log, equal": lambda: _of_one_log(
         "equal", "the same rows, for A and B next states of their own", _MOVE
     ),

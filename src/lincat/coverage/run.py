@@ -140,8 +140,12 @@ def read_rows(cells: Sequence[Cell], folder: Path) -> list[Row]:
 
 def run_cell(cell: Cell) -> Row:
     """Draw the logs of a cell, and count."""
-    case = case_named(cell.case)
-    truth = ReturnDistribution(fixed_point(cell.case), case.grid)
+    return count_case(case_named(cell.case), fixed_point(cell.case), cell)
+
+
+def count_case(case: Case, true: FloatArray, cell: Cell) -> Row:
+    """The same of any case, and the CDF values that ever more data lead to, (probes, K)."""
+    truth = ReturnDistribution(true, case.grid)
     with threadpool_limits(1):
         seeds = range(FIRST_SEED, FIRST_SEED + cell.runs)
         logs = [_one(case, truth, cell.kind, cell.rows, seed) for seed in seeds]

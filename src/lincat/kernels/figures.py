@@ -4,7 +4,7 @@ import numpy as np
 
 from lincat.kernels.compiled import njit
 from lincat.kernels.guards import guard_numbers, refuse
-from lincat.kernels.layout import CALLED, KERNEL
+from lincat.kernels.layout import CALLED, INLINED, KERNEL
 
 
 @njit(**KERNEL)
@@ -49,6 +49,42 @@ def make_proper(cdf):
     size = np.empty(cdf.shape[1], np.int64)
     for i in range(cdf.shape[0]):
         _make_proper(cdf[i], size, cdf.shape[1])
+
+
+@njit(**KERNEL)
+def turned_rows(out, errors, first, angle, per_error, plus):
+    """out[i, 1:-1] = the increasing values in [0, 1] about sin²(angle + per_error error) + plus.
+
+    Of the errors from column ``first`` on. Angles are kept within [0, π/2]; each row begins with a
+    0 and ends with a 1.
+    """
+    n, K = errors.shape[0], out.shape[1] - 2
+    refuse(out.shape[0] < n or first < 0 or K < 0 or first + K > errors.shape[1])
+    guard_numbers(K, angle, per_error, plus)
+    for i in range(n):
+        for k in range(K):
+            x = min(max(angle[k] + per_error[k] * errors[i, first + k], 0.0), 0.5 * np.pi)
+            sine = _sine(x)
+            out[i, k + 1] = min(max(sine * sine + plus[k], 0.0), 1.0)
+        out[i, 0], out[i, K + 1] = 0.0, 1.0
+        for k in range(1, K + 1):
+            out[i, k] = max(out[i, k], out[i, k - 1])
+
+
+@njit(**INLINED)
+def _sine(x):
+    """sin x in [0, π/2], to the last digits; unlike the library's, eight of them at once."""
+    y = x * x
+    total = -1.0 / 121645100408832000.0
+    total = total * y + 1.0 / 355687428096000.0
+    total = total * y - 1.0 / 1307674368000.0
+    total = total * y + 1.0 / 6227020800.0
+    total = total * y - 1.0 / 39916800.0
+    total = total * y + 1.0 / 362880.0
+    total = total * y - 1.0 / 5040.0
+    total = total * y + 1.0 / 120.0
+    total = total * y - 1.0 / 6.0
+    return x + x * y * total
 
 
 @njit(**CALLED)

@@ -83,11 +83,13 @@ def _table_plan(table: Features, pilot: Pilot, rows: int) -> Plan:
 
 
 def _rare_points(table: Features, pilot: Pilot, rows: int) -> Plan | None:
-    """A plan for points that were hardly seen, of which numbers say more than the visits.
+    """A plan for records that begin at points hardly seen, of which numbers say more than visits.
 
-    A row that rests on one visit repeats what followed it once. So such points take the row of the
-    nearest other one, of returns about a potential, which tells them apart. None if there are none,
-    or if V is far off at one of them: a state of its own, such as a ruin, keeps its row.
+    A row that rests on one visit repeats what followed it once. So such a point takes the row of
+    the nearest other one n, with returns about V(s) − V(n), V a smooth function; about all other
+    points, returns are as they are. None if records begin elsewhere (rewards that take few values
+    stay so, which is worth more than what is rare), or if V is far off at one of the points: a
+    state of its own, such as a ruin, keeps its row.
     """
     if not isinstance(table, Points):
         return None
@@ -95,20 +97,24 @@ def _rare_points(table: Features, pilot: Pilot, rows: int) -> Plan | None:
     points = np.asarray(steps.observation, dtype=np.float64).reshape(len(steps), -1)
     at = table.transform(points)
     visits = np.bincount(at)
-    if visits.min() >= _OWN_ROW:
+    rare = visits < _OWN_ROW
+    ends = steps.terminated | steps.truncated
+    if not rare[at[:1]].any() and not rare[at[1:][ends[:-1]]].any():
         return None
     often = Points(most=_MOST_POINTS, fewest=_OWN_ROW).fit(points)
     bumps = max(often.n_features_ // _POINTS_A_BUMP, 1)
-    potential = pilot.potential(min(bumps, sizes_for(rows).potential))
-    error = potential.errors(steps, pilot.gamma)
+    smooth = pilot.potential(min(bumps, sizes_for(rows).potential))
+    error = smooth.errors(steps, pilot.gamma)
     far = np.abs(np.bincount(at, error)) > _STANDS_OUT * error.std() * np.sqrt(visits)
-    if far[visits < _OWN_ROW].any():
+    if far[rare].any():
         return None
+    nearest = often.points_[often.transform(table.points_)]
+    apart = smooth.values(table.points_) - smooth.values(nearest)
     reason = (
-        f"{often.describe()[:-1]}, about a potential V of {potential.features.n_features_} smooth "
-        "features, which tells these apart."
+        f"{often.describe()[:-1]}, as far from its mean as {smooth.features.n_features_} smooth "
+        "features say."
     )
-    return Plan(often, potential, None, 1, 0.0, reason)
+    return Plan(often, Potential(table, apart), None, 1, 0.0, reason)
 
 
 def _apart_means(table: Features, pilot: Pilot) -> Plan | None:

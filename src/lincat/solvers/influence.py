@@ -28,6 +28,9 @@ from lincat.solvers.batch import BatchSolution
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.totals import Totals
 
+#: Blocks of time below which nothing is known of errors.
+FEWEST_BLOCKS = 4
+
 _SHORT, _LONG = 20_000, 200_000  # transitions
 _TOO_SHORT = 1_000
 # Correlation of the scores of successive blocks that counts, and times its noise, 1/√blocks.
@@ -38,6 +41,7 @@ _DRIFT = 16.0  # the 0.1 % quantile of F with 1 and 15 degrees of freedom
 # Residual of the solutions: it puts standard errors off by less than one per cent, and GMRES takes
 # a sixth of the products that Theta takes.
 _TOLERANCE = 0.05
+_TOGETHER = 8  # scores of blocks that are weighted at once
 
 #: What the words of :attr:`Ensemble.cautions` mean.
 CAUTIONS = {
@@ -139,10 +143,10 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     # Without factors every solution costs about a sixth of Theta's.
     wanted = 16 if not solution.has_factors else 32 if count >= _LONG else 24
     most = min(wanted, blocks // 2)
-    if most < 2:
+    if blocks < FEWEST_BLOCKS:
         raise fail(
             "confidence",
-            "data in at least 4 blocks of time",
+            f"data in at least {FEWEST_BLOCKS} blocks of time",
             f"{count} transitions in {blocks}",
             "give more transitions, or a higher max_blocks= or memory_limit=",
         )
@@ -150,8 +154,12 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     sums = np.zeros((most, *solution.Theta.shape))
     means, products, squares, before = [], 0.0, 0.0, None
     visits: list[FloatArray] = []
+    together: list[FloatArray] = []
     for i, score in enumerate(solution.scores(_parts(statistics, visits))):
-        sums += weights[:, i, None, None] * score
+        together.append(score)
+        if len(together) == _TOGETHER or i == blocks - 1:
+            sums += np.tensordot(weights[:, i + 1 - len(together) : i + 1], together, 1)
+            together = []
         whitened = solution.whitened(score)
         means.append(whitened.sum(axis=1))
         squares += float(np.vdot(whitened, whitened))
@@ -174,7 +182,7 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     if statistics.exact_rewards:
         Psi = solution.back_solve(sums[:nu], tolerance=_TOLERANCE)
         return Ensemble(Psi, correlation, tuple(cautions))
-    (split,) = solution.scores([statistics.totals().coarser()])
+    (split,) = solution.scores([solution.totals.coarser()])
     errors = solution.back_solve(np.stack([*sums[:nu], split]), tolerance=_TOLERANCE)
     return Ensemble(errors[:nu], correlation, tuple(cautions), errors[nu])
 

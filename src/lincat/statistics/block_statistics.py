@@ -15,7 +15,7 @@ from lincat.data.transitions import Transitions
 from lincat.statistics.blocks import Block, Blocks, Sums
 from lincat.statistics.dense import DenseSums
 from lincat.statistics.groups import Groups
-from lincat.statistics.placement import Placement, placed
+from lincat.statistics.placement import Buckets, Placement, placed
 from lincat.statistics.reward_nodes import RewardNodes, check_nodes, most_exact
 from lincat.statistics.rows import Rows, rows_of
 from lincat.statistics.sparse import SparseSums
@@ -93,6 +93,7 @@ class Statistics:
         self.memory_limit = check_integer(memory_limit, "memory_limit", low=1)
         self._nodes = _chosen_nodes(nodes)
         self._groups = Groups()
+        self._buckets: Buckets | None = None  # of the last rows
         self._blocks = Blocks(self.max_blocks)
         self._dense = True
         self._waiting = Waiting()
@@ -157,7 +158,7 @@ class Statistics:
         while not mine.fit(self.memory_limit, 0, self._refusal):
             pass
         self._dense = self._dense or theirs._dense
-        self._nodes, self._groups, self._blocks = nodes, groups, mine
+        self._nodes, self._groups, self._blocks, self._buckets = nodes, groups, mine, None
         self._settled_copy = None
         self.count += other.count
         self.trace = self.trace.joined(other.trace)
@@ -178,7 +179,7 @@ class Statistics:
         """Return the same sums with rewards on nodes that cover all of them."""
         other, groups = self._settled().copy(), Groups()
         other._blocks = other._blocks.regrouped(other._groups.shares(nodes, groups))
-        other._nodes, other._groups = nodes.copy(), groups
+        other._nodes, other._groups, other._buckets = nodes.copy(), groups, None
         return other
 
     def totals(self) -> Totals:
@@ -355,9 +356,14 @@ class Statistics:
         if exact and not self._nodes.exact:
             groups = Groups()
             self._blocks = self._blocks.regrouped(self._groups.shares(self._nodes, groups))
-            self._groups = groups
+            self._groups, self._buckets = groups, None
         first, split = (known, None) if known is not None else self._nodes.place(rows.reward)
-        return placed(first, split, self._nodes.values, rows.discount, self._groups)
+        found = placed(
+            *(first, split, self._nodes.values, rows.discount, rows.weight, self._groups),
+            before=self._buckets,
+        )
+        self._buckets = found.buckets
+        return found
 
     def _number(self, i: int) -> int:
         if not 0 <= i < self.n_blocks:

@@ -87,7 +87,9 @@ class Blocks:
             self.merge_pairs()
             if not self.items[-1].closed:
                 return self.items[-1]
-        self.items.append(Block(self._spare.pop() if self._spare else empty()))
+        sums = self._spare.pop() if self._spare else empty()
+        sums.clear()  # now, and not when it was merged: it is in the cache for what comes
+        self.items.append(Block(sums))
         return self.items[-1]
 
     def take(self, block: Block, weight: FloatArray, end: BoolArray) -> int:
@@ -122,7 +124,6 @@ class Blocks:
                 after = before.pop()
                 block.absorb(after)
                 if self.owned:
-                    after.sums.clear()
                     self._spare.append(after.sums)
             self.items.append(block)
         self.owned = True

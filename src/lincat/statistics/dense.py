@@ -13,13 +13,17 @@ import scipy.sparse
 from lincat import kernels
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.statistics.groups import Shares
-from lincat.statistics.placement import Placement
+from lincat.statistics.placement import Names, Placement
 from lincat.statistics.rows import Rows
 from lincat.statistics.sparse import SparseSums
 
 _CACHED = 2**19  # numbers
 _FEW = 7  # features, up to which rows are not sorted by bucket first
+_MANY = 4  # rows a bucket, from which on a block has room for all that others have
 _NARROW = 32  # columns that a thread should have at least: each looks up all rows
+
+
+_NOBODY = Names(np.zeros(0, dtype=np.int64))
 
 
 class Stack:
@@ -27,72 +31,69 @@ class Stack:
 
     Attributes
     ----------
-    groups : array of shape (m,)
-        The numbers of their groups.
+    names : Names
+        The numbers of their groups, (m,).
     values : array of shape (m, ...)
     """
 
     def __init__(self, shape: tuple[int, ...]) -> None:
-        self.groups: IntArray = np.zeros(0, dtype=np.int64)
+        self.names = _NOBODY
         self.values: FloatArray = np.zeros((0, *shape))
         self._room = self.values  # zeros behind the values, which take no memory until written to
-        self._slots: IntArray = np.full(1, -1)  # of each group; −1 for none, as beyond the last
 
-    def slots(self, groups: IntArray) -> IntArray:
-        """Return where groups lie among the values; −1 for those that are not there."""
-        return self._slots.take(groups, mode="clip")
-
-    def missing(self, groups: IntArray) -> IntArray:
-        """Return those groups that are not there, ascending."""
-        return np.flatnonzero(np.bincount(groups[self.slots(groups) < 0]))
+    @property
+    def groups(self) -> IntArray:
+        """The numbers of their groups, (m,)."""
+        return self.names.groups
 
     def make_room(self, groups: IntArray) -> None:
         """Have zeros for groups that are new."""
-        new = self.missing(groups)
-        if not len(new):
-            return
-        old, n = len(self.groups), len(self.groups) + len(new)
-        self._name(np.concatenate([self.groups, new]))
+        new = self.names.missing(groups)
+        if len(new):
+            self._name(Names(np.concatenate([self.groups, new])))
+
+    def make_room_for(self, names: Names) -> None:
+        """The same for groups that have been named, which costs next to nothing in a new block."""
+        if not len(self.names):
+            self._name(names)
+        elif names is not self.names:
+            self.make_room(names.groups)
+
+    def _name(self, names: Names) -> None:
+        old, n = len(self.values), len(names)
         if n > len(self._room):
             self._room = np.zeros((n + old // 2, *self.values.shape[1:]))
             self._room[:old] = self.values
-        self.values = self._room[:n]
-
-    def _name(self, groups: IntArray) -> None:
-        self.groups = groups
-        self._slots = np.full(int(groups.max(initial=-1)) + 2, -1)
-        self._slots[groups] = np.arange(len(groups))
+        self.names, self.values = names, self._room[:n]
 
     def add(self, group: int, term: FloatArray) -> None:
         """Add to one group."""
         at = np.array([group])
         self.make_room(at)
-        self.values[self.slots(at)] += term
+        self.values[self.names.slots(at)] += term
 
     def absorb(self, other: Stack) -> None:
         """Add the sums of another stack."""
-        if np.array_equal(self.groups, other.groups):
+        if self.names is other.names or np.array_equal(self.groups, other.groups):
             self.values += other.values
         else:
             self.make_room(other.groups)
-            self.values[self.slots(other.groups)] += other.values
+            self.values[self.names.slots(other.groups)] += other.values
 
     def clear(self) -> None:
         """Forget everything but the memory."""
         self.values[:] = 0.0
-        self.values = self._room[:0]
-        self._name(self.groups[:0])
+        self.names, self.values = _NOBODY, self._room[:0]
 
     def copy(self) -> Stack:
         """Return a stack that can be added to without changing this one."""
         other = Stack(self.values.shape[1:])
-        other.replace(self.groups, self.values.copy())
+        other.replace(self.names, self.values.copy())
         return other
 
-    def replace(self, groups: IntArray, values: FloatArray) -> None:
+    def replace(self, names: Names, values: FloatArray) -> None:
         """Put these values in place of those that are there."""
-        self.values = self._room = values
-        self._name(groups)
+        self.names, self.values, self._room = names, values, values
 
     def regrouped(self, shares: Shares) -> Stack:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
@@ -103,9 +104,11 @@ class Stack:
                 other.add(to, part * value)
         return other
 
-    def ordered(self, order: Sequence[int]) -> FloatArray:
+    def ordered(self, order: IntArray) -> FloatArray:
         """Return the arrays in this order of groups, zeros for groups that are not there."""
-        slots = self.slots(np.asarray(order, dtype=np.int64))
+        slots = self.names.slots(order)
+        if slots.min(initial=0) == 0:
+            return self.values[slots]
         out: FloatArray = np.zeros((len(order), *self.values.shape[1:]))
         out[slots >= 0] = self.values[slots[slots >= 0]]
         return out
@@ -133,18 +136,19 @@ class DenseSums:
 
     def new_bytes(self, placement: Placement) -> int:
         """Return how many bytes the sums will grow by when these rows are added."""
-        cross, phi_sum = placement.used_groups()
-        new = len(self.cross.missing(cross)), len(self.phi_sum.missing(phi_sum))
+        cross, phi_sum = _needed(placement)
+        new = (
+            len(self.cross.names.missing(cross.groups)),
+            len(self.phi_sum.names.missing(phi_sum.groups)),
+        )
         return 8 * (self.d**2 * new[0] + self.d * new[1])
 
     def add(self, rows: Rows, placement: Placement, workers: Sequence[Executor]) -> None:
         """Add rows; ``workers`` may take a part of the products, which changes no bit of them."""
-        slots = self._slots(placement)
-        if min(slots[0][placement.follows].min(initial=0), slots[1].min()) < 0:
-            cross, phi_sum = placement.used_groups()
-            self.cross.make_room(cross)
-            self.phi_sum.make_room(phi_sum)
-            slots = self._slots(placement)
+        cross, phi_sum = _needed(placement)
+        self.cross.make_room_for(cross)
+        self.phi_sum.make_room_for(phi_sum)
+        slots = placement.buckets.slots(self.cross.names, self.phi_sum.names)
         if rows.kind == "states":
             self._each(kernels.sums.count_states, rows, placement, slots)
         elif self.d <= _FEW:
@@ -162,14 +166,14 @@ class DenseSums:
     ) -> None:
         mine, *others = _column_shares(self.d, len(workers) + 1)
         # Rows that are looked up should be in the cache, and many enough for each bucket.
-        step = max(_CACHED // self.d, 64 * len(placement.groups))
+        step = max(_CACHED // self.d, 64 * len(placement.buckets.groups))
         for first in range(0, len(rows), step):
             part, placed = rows[first : first + step], placement[first : first + step]
             add = partial(
                 kernels.sums.add_products,
                 *(self.cross.values, self.phi_sum.values, self.Sigma),
                 *(_as_dense(part.phi), _as_dense(part.phi_next), *placed.sorted()),
-                *(*slots, placed.parts(part.weight), part.weight),
+                *(*slots, placed.parts, part.weight),
             )
             waiting = [w.submit(add, share) for w, share in zip(workers, others, strict=False)]
             add(mine)
@@ -188,14 +192,8 @@ class DenseSums:
         phi, phi_next = _as_dense(rows.phi), _as_dense(rows.phi_next)
         add(
             *(self.cross.values, self.phi_sum.values, self.Sigma, phi, phi_next),
-            *(placement.bucket, *slots, placement.parts(rows.weight), rows.weight),
+            *(placement.bucket, *slots, placement.parts, rows.weight),
         )
-
-    def _slots(self, placement: Placement) -> tuple[IntArray, IntArray]:
-        """Where the groups of each bucket lie, (buckets, parts), in N (−1 for none) and in c."""
-        slots, phi_slots = (x.slots(placement.groups) for x in (self.cross, self.phi_sum))
-        slots[~placement.follows] = -1
-        return slots, phi_slots
 
     def absorb(self, other: DenseSums) -> None:
         """Add the sums of another block, whose groups have the same numbers."""
@@ -223,14 +221,14 @@ class DenseSums:
         other.Sigma = self.Sigma.copy()
         return other
 
-    def stacked(self, order: Sequence[int]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def stacked(self, order: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return N (G, d, d), c (G, d) and Sigma, with groups in this order."""
         return self.cross.ordered(order), self.phi_sum.ordered(order), self.Sigma.copy()
 
 
 def as_dense(sums: SparseSums, n_groups: int) -> DenseSums:
     """Return sparse sums as dense ones."""
-    cross, phi_sum, Sigma = sums.stacked(range(n_groups))
+    cross, phi_sum, Sigma = sums.stacked(np.arange(n_groups))
     d = sums.d
     dense = DenseSums(d)
     dense.Sigma = np.asarray(Sigma.toarray())
@@ -241,6 +239,18 @@ def as_dense(sums: SparseSums, n_groups: int) -> DenseSums:
         if phi_sum[g].any():
             dense.phi_sum.add(g, phi_sum[g])
     return dense
+
+
+def _needed(placement: Placement) -> tuple[Names, Names]:
+    """The groups of N and of c that a block has to have room for.
+
+    All that its chunk has, if there are so many rows that they have nearly all; else those of the
+    rows, as a block of a few rows with many rewards would be large otherwise.
+    """
+    if len(placement) >= _MANY * len(placement.buckets.groups):
+        return placement.buckets.names
+    cross, phi_sum = placement.used_groups()
+    return Names(np.unique(cross)), Names(np.unique(phi_sum))
 
 
 @cache

@@ -23,6 +23,7 @@ from lincat.statistics.blocks import Block, Blocks
 from lincat.statistics.dense import DenseSums, Stack
 from lincat.statistics.file_checks import checked
 from lincat.statistics.groups import Groups
+from lincat.statistics.placement import Names
 from lincat.statistics.reward_nodes import RewardNodes, most_exact
 from lincat.statistics.rows import Rows, joined
 from lincat.statistics.sparse import Entries, SparseSums
@@ -151,7 +152,7 @@ def _dense_sums(arrays: dict[str, Any], n_blocks: int, d: int) -> list[DenseSums
         for name in ("cross", "phi_sum"):
             part = _part(arrays[f"{name}_ends"], i)
             stack: Stack = getattr(block, name)
-            stack.replace(arrays[f"{name}_group"][part], arrays[name][part])
+            stack.replace(Names(arrays[f"{name}_group"][part]), arrays[name][part])
     return sums
 
 

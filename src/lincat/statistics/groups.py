@@ -22,7 +22,7 @@ class Groups:
 
     def __init__(self, keys: list[tuple[float, int, float]] | None = None) -> None:
         self._numbers = {key: i for i, key in enumerate(keys or [])}
-        self._table: tuple[list[int], FloatArray, IntArray, FloatArray] | None = None
+        self._table: tuple[IntArray, FloatArray, IntArray, FloatArray] | None = None
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -40,6 +40,12 @@ class Groups:
         """Return the number of a group, a new one if need be."""
         # 0.0 and -0.0 are the same reward, and must look so.
         return self._numbers.setdefault((reward + 0.0, power, given), len(self._numbers))
+
+    def numbers(self, reward: FloatArray, kinds: list[tuple[int, float]]) -> IntArray:
+        """Return the numbers of groups: rewards (n, parts), and n pairs of power and discount."""
+        asked = zip(reward.tolist(), kinds, strict=True)
+        found = [[self.number(r, *kind) for r in rewards] for rewards, kind in asked]
+        return np.array(found, dtype=np.int64).reshape(reward.shape)
 
     def discount_kinds(self, discount: FloatArray) -> tuple[IntArray, list[tuple[int, float]]]:
         """Return the kind of discount of each row, and (power, given discount) of each kind."""
@@ -83,7 +89,7 @@ class Groups:
             )
         return shares
 
-    def table(self) -> tuple[list[int], FloatArray, IntArray, FloatArray]:
+    def table(self) -> tuple[IntArray, FloatArray, IntArray, FloatArray]:
         """Return the numbers of all groups in an order that does not depend on how they came.
 
         And in that order their rewards, powers and given discounts (NaN for none): first those
@@ -92,7 +98,8 @@ class Groups:
         if self._table is not None and len(self._table[0]) == len(self):
             return self._table  # groups are added, never changed
         keys = self.keys
-        order = sorted(range(len(keys)), key=lambda i: (_RANK[keys[i][1]], keys[i][2], keys[i][0]))
+        ranks = [(_RANK[power], given, reward) for reward, power, given in keys]
+        order = np.array(sorted(range(len(keys)), key=ranks.__getitem__), dtype=np.int64)
         reward = np.array([keys[i][0] for i in order])
         power = np.array([keys[i][1] for i in order], dtype=np.int64)
         given = np.array([np.nan if keys[i][2] == _NONE else keys[i][2] for i in order])

@@ -86,10 +86,10 @@ def _moved(sums: DenseSums | SparseSums, rows: IntArray, n_features: int) -> Den
     moved.Sigma[np.ix_(new, new)] = sums.Sigma[np.ix_(old, old)]
     cross = np.zeros((len(sums.cross.groups), n_features, n_features))
     cross[:, new[:, None], new] = sums.cross.values[:, old[:, None], old]
-    moved.cross.replace(sums.cross.groups, cross)
+    moved.cross.replace(sums.cross.names, cross)
     phi_sum = np.zeros((len(sums.phi_sum.groups), n_features))
     phi_sum[:, new] = sums.phi_sum.values[:, old]
-    moved.phi_sum.replace(sums.phi_sum.groups, phi_sum)
+    moved.phi_sum.replace(sums.phi_sum.names, phi_sum)
     return moved
 
 

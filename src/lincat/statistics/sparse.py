@@ -93,19 +93,19 @@ class SparseSums:
         if rows.kind == "states":
             self._count(rows, placement)
         else:
-            row, group, weight = placement.expanded(rows.weight)
-            follows = placement.follows[placement.bucket][row]
+            row, group, weight = placement.expanded()
+            follows = placement.buckets.follows[placement.bucket][row]
             self._multiply(rows, row, group, weight, follows)
 
     def _count(self, rows: Rows, placement: Placement) -> None:
-        d, bucket, parts = self.d, placement.bucket, placement.parts(rows.weight)
-        self.cell_groups |= {of[0]: of for of in map(tuple, placement.groups.tolist())}
+        d, bucket, parts, buckets = self.d, placement.bucket, placement.parts, placement.buckets
+        self.cell_groups |= {of[0]: of for of in map(tuple, buckets.groups.tolist())}
         state, weight = kernels.entries.summed(rows.phi, rows.weight[:, None])
         self.Sigma.join(state * (d + 1), weight)
-        place, ahead = placement.groups[bucket, 0] * d + rows.phi, rows.phi_next
-        if not placement.follows.all():
-            follows = placement.follows[bucket]
-            ended = placement.groups[bucket[~follows]] * d + rows.phi[~follows, None]
+        place, ahead = buckets.groups[bucket, 0] * d + rows.phi, rows.phi_next
+        if not buckets.follows.all():
+            follows = buckets.follows[bucket]
+            ended = buckets.groups[bucket[~follows]] * d + rows.phi[~follows, None]
             self.phi_sum.add(ended.ravel(), parts[~follows].ravel())
             place, ahead, parts = place[follows], ahead[follows], parts[follows]
         self.cells.add(place * d + ahead, parts)
@@ -200,11 +200,11 @@ class SparseSums:
                     theirs.join(to * size + rest[part], share * value[part])
         return other
 
-    def stacked(self, order: Sequence[int]) -> tuple[Any, FloatArray, Any]:
+    def stacked(self, order: IntArray) -> tuple[Any, FloatArray, Any]:
         """Return N (G d, d), c (G, d) and Sigma, with groups in this order; N and Sigma as CSR."""
         d = self.d
-        position = np.zeros(max(order, default=-1) + 1, dtype=np.int64)
-        position[list(order)] = np.arange(len(order))
+        position = np.zeros(order.max(initial=-1) + 1, dtype=np.int64)
+        position[order] = np.arange(len(order))
         all_cross, all_phi_sum = self._parted()
         place, value = _single(all_cross)
         group, rest = np.divmod(place, d * d)

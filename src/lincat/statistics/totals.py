@@ -107,7 +107,7 @@ class Totals:
             left = np.append(groups[:-1:2], groups[-1])  # the last is an end
             if len(left) < 3:
                 continue
-            gone = np.setdiff1d(groups, left)
+            gone = groups[1:-1:2]
             first, split = three_way(self.reward[left], self.reward[gone])
             shares[:, gone] = 0.0
             for m in range(3):
