@@ -1,9 +1,16 @@
 """What all tests share."""
 
 import importlib
+import os
 
 import pytest
 from hypothesis import settings
+
+# The workers of pytest share the cores already. Two threads of BLAS or OpenMP in each of them wait
+# for each other: eigenvectors of 1,125 unknowns took 11 s of the processor instead of 1. Set before
+# anything loads NumPy, for commands in other processes too; tests of threads say their number.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
 # The first call of a kernel compiles it, which no deadline survives.
 settings.register_profile("lincat", deadline=None, max_examples=60, derandomize=True)

@@ -67,12 +67,20 @@ def test_messages_are_one_line_and_not_too_long():
     [
         (np.ones(2) * 1j, "expected real numbers, got complex ones"),
         (np.ma.masked_array([1.0, 2.0], mask=[True, False]), "got a masked array; leave"),
+        (
+            np.array(["2026-01-01"] * 2, "datetime64[D]"),
+            r"numbers, got times \(datetime64\[D\]\); say",
+        ),
+        (np.array([90, 1], "timedelta64[m]"), r"numbers, got times \(timedelta64\[m\]\); say in"),
+        (
+            np.array([(1.0,)] * 2, [("a", float)]),
+            r"numbers, got records .*; take one of their fields",
+        ),
     ],
 )
 def test_numbers_that_would_lose_a_part_are_refused(values, message):
     grid = lincat.Grid(0.0, 1.0, intervals=2)
     column = values[:, None]
-    sparse = scipy.sparse.csr_array(np.asarray(column))
     calls = [
         lambda: lincat.Transitions(column, [1.0, 1.0], np.ones((2, 1))),
         lambda: lincat.Transitions(np.ones((2, 1)), values, np.ones((2, 1))),
@@ -81,6 +89,7 @@ def test_numbers_that_would_lose_a_part_are_refused(values, message):
         lambda: lincat.MarkovRewardProcess([0, 1], values, [0, 1], [1.0, 1.0]),
     ]
     if values.dtype.kind == "c":
+        sparse = scipy.sparse.csr_array(column)
         calls.append(lambda: lincat.Transitions(sparse, [1.0, 1.0], sparse))
     for call in calls:
         with pytest.raises(lincat.InvalidInputError, match=message):

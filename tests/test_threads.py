@@ -6,6 +6,7 @@ from lincat._threads import blas_threads, one_blas_thread
 
 
 def test_the_last_to_leave_restores_what_the_first_found():
+    blas_threads()  # loads all of BLAS: a limit holds for what is there
     with threadpool_limits(2):
         one_blas_thread.__enter__()  # as two threads do, of which the first is done first
         one_blas_thread.__enter__()

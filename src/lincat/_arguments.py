@@ -153,9 +153,15 @@ def check_array(
 
 
 def check_plain(value: Any, argument: str) -> None:
-    """Refuse numbers of which NumPy would drop a part: complex ones, and those under a mask."""
-    if getattr(getattr(value, "dtype", None), "kind", "") == "c":
+    """Refuse numbers of which NumPy would drop a part: complex ones, those under a mask, units."""
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    if kind == "c":
         raise fail(argument, "real numbers", "complex ones", "take their .real or abs()")
+    if kind in ("m", "M"):
+        remedy = "say in which unit: (x - x[0]) / np.timedelta64(1, 's')"
+        raise fail(argument, "numbers", f"times ({value.dtype})", remedy)
+    if kind == "V":
+        raise fail(argument, "numbers", f"records ({value.dtype})", "take one of their fields")
     if np.ma.is_masked(value):
         remedy = "leave these rows out, or fill them: .filled(number)"
         raise fail(argument, "numbers that are all there", "a masked array", remedy)

@@ -61,6 +61,13 @@ def test_a_missing_compiler_is_told(monkeypatch):
         c_code.load("dense_simple")
 
 
+def test_code_that_does_not_compile_is_told_with_what_the_compiler_said(monkeypatch, tmp_path):
+    (tmp_path / "broken.c").write_text("this is no C\n")
+    monkeypatch.setattr(c_code, "_SOURCES", tmp_path)
+    with pytest.raises(UnavailableError, match=r"C: broken\.c does not compile: .*broken\.c"):
+        c_code.load("broken")
+
+
 def test_missing_libraries_come_with_the_install_command(monkeypatch):
     data = draw(CASES[0], 5, seed=1)
     for name, module in [("jax", jax_scan), ("torch", torch_eager)]:

@@ -1,3 +1,4 @@
+import io
 import sys
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 import lincat
 from lincat.cli import main as command
 from lincat.cli.progress import _short
+from lincat.cli.streams import usable_streams
 from tests.cli.command import assert_one_line, lincat_here
 
 
@@ -89,3 +91,41 @@ def test_options_that_cannot_be_are_one_line(tmp_path, monkeypatch, arguments, s
 )
 def test_paces_are_short(pace, text):
     assert _short(pace) == text
+
+
+def test_no_standard_output_at_all_is_none_to_write_to(monkeypatch):
+    """As services start programs (``>&- 2>&-``): Python has None there."""
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, None)
+    monkeypatch.setattr(sys, "argv", ["lincat", "solve", "paper", "--intervals", "5"])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert not ended.value.code
+    monkeypatch.setattr(sys, "argv", ["lincat", "solve", "nothing"])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_terminals_that_lack_a_letter_are_shown_another(monkeypatch, encoding):
+    """What was learned is not lost to a traceback because of a line in a table."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "argv", ["lincat", "solve", "paper", "--intervals", "5"])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert not ended.value.code
+    out.flush()
+    text = out.buffer.getvalue().decode(encoding)
+    assert "mean" in text
+    assert "----" in text
+    assert "\\u2500" not in text
+
+
+def test_letters_without_a_likeness_are_written_as_numbers(monkeypatch):
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", out)
+    usable_streams()
+    print("Zürich ± 日", flush=True)
+    assert out.buffer.getvalue() == rb"Z\xfcrich +- \u65e5" + b"\n"

@@ -37,6 +37,10 @@ def test_a_small_study(tmp_path, capsys):
     assert row.width[0] < 1.0
     assert len(row.coverage) == len(FIGURES)
     assert as_document([row]) == first.out.rstrip("\n") + "\n"
+    page = tmp_path / "page.md"
+    main([*arguments, "--out", str(tmp_path), "--write", str(page)])
+    assert page.read_text(encoding="utf-8") == as_document([row])
+    assert capsys.readouterr().out == ""
 
 
 def test_what_misses_a_bar_is_named():

@@ -34,6 +34,30 @@ def test_the_small_version_runs_and_what_is_there_is_not_run_again(tmp_path, cap
     assert capsys.readouterr().err.startswith("1/1 paper, walk, 2,000 rows: CDF values")
 
 
+def test_several_processes_count_what_one_counts(tmp_path, capsys):
+    """What misses a bar is said at once; without --write the page is printed."""
+    arguments = ["--runs", "2", "--sizes", "300", "--cases", "paper", "--kinds", "walk"]
+    for processes in ("1", "2"):
+        main([*arguments, "--processes", processes, "--out", str(tmp_path / processes)])
+    one, two = (
+        [
+            msgspec.structs.replace(row, seconds=0.0, seconds_without=0.0)
+            for row in read_rows(cells_of(Settings(("paper",), ("walk",), (300,), 2)), folder)
+        ]
+        for folder in (tmp_path / "1", tmp_path / "2")
+    )
+    assert one == two
+    assert len(one) == 1
+    said = capsys.readouterr()
+    assert said.out.count("## 300 transitions") == 2
+    for line in said.err.splitlines():
+        assert ("MISSED: " in line) == bool(misses(one[0]))
+
+
+def test_a_size_without_rows_has_no_section():
+    assert "## 300 transitions" not in as_document([], Settings(sizes=(300,)))
+
+
 @pytest.mark.parametrize("name", ["paper", "hidden regime"])
 def test_intervals_hold_along_walks(name):
     row = run_cell(Cell(name, "walk", 20_000, 40))

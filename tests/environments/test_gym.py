@@ -437,3 +437,40 @@ def test_environments_are_closed():
     next(stream)
     stream.close()
     assert len(closed) == 2
+
+
+def test_a_package_that_an_environment_needs_is_named():
+    def needs():
+        raise ModuleNotFoundError("No module named 'box2d'", name="box2d")
+
+    with pytest.raises(InvalidInputError, match="it needs the package box2d: pip install box2d"):
+        GymSource(needs, steps=10)
+
+
+def test_last_observations_of_older_libraries():
+    """A list in "final_observation", as SAME_STEP had it before."""
+
+    class Older(SyncVectorEnv):
+        def step(self, actions):
+            *found, info = super().step(actions)
+            if "final_obs" in info:
+                info["final_observation"] = list(info.pop("final_obs"))
+            return (*found, info)
+
+    def make():
+        makers = [functools.partial(Counting, who, (3, 1, 4), False) for who in range(2)]
+        return Older(makers, autoreset_mode=AutoresetMode.SAME_STEP)
+
+    assert_same_as_plain_loop(list(GymSource(make, turns, steps=100, block=16).batches()), 2)
+
+
+def test_environments_that_fail_to_start_an_episode_are_one_line():
+    class Stuck(Counting):
+        def reset(self, *, seed=None, options=None):
+            raise RuntimeError("the door\nis locked")
+
+    with pytest.raises(
+        InvalidInputError, match=r"reset to work, got .*the door is locked"
+    ) as error:
+        list(GymSource(Stuck, steps=10).batches())
+    assert "\n" not in str(error.value)

@@ -1,3 +1,4 @@
+import dataclasses
 import sys
 import warnings
 
@@ -112,3 +113,52 @@ def test_missing_package_prints_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "minari", None)
     with pytest.raises(InvalidInputError, match=r"pip install 'lincat\[minari\]'"):
         MinariSource("a-v0")
+
+
+def test_a_data_set_that_breaks_within_is_one_line(folder, monkeypatch):
+    record(Counting(careless=False), turns, 3, "counting-v0")
+    source = MinariSource("counting-v0")
+    whole = source._data.iterate_episodes
+
+    def short(indices):
+        for episode in whole(indices):
+            yield dataclasses.replace(episode, observations=episode.observations[:-1])
+
+    monkeypatch.setattr(source._data, "iterate_episodes", short)
+    with pytest.raises(InvalidInputError, match="episode 0: expected 4 observations for 3 steps"):
+        list(source.batches())
+
+    def broken(indices):
+        raise OSError("a block\ncannot be read")
+
+    monkeypatch.setattr(source._data, "iterate_episodes", broken)
+    with pytest.raises(InvalidInputError, match="episode 0: expected readable data") as caught:
+        list(source.batches())
+    assert "\n" not in str(caught.value)
+
+
+def test_long_data_sets_come_in_batches(folder, monkeypatch):
+    record(Counting(careless=False), turns, 6, "counting-v0")
+    monkeypatch.setattr("lincat.environments.minari._BATCH_STEPS", 5)
+    source = MinariSource("counting-v0")
+    batches = list(source.batches())
+    assert [len(batch) for batch in batches] == [8, 8]  # whole episodes, 3 + 1 + 4 steps
+    assert joined(batches).observation[:, 2].tolist() == [0, 1, 2, 0, 0, 1, 2, 3] * 2
+
+
+def test_data_sets_that_need_other_packages_or_hold_nothing(folder, monkeypatch):
+    class Empty:
+        env_spec = None
+        observation_space = Counting().observation_space
+        total_steps = total_episodes = 0
+
+    monkeypatch.setattr(minari, "load_dataset", lambda name: Empty())
+    with pytest.raises(InvalidInputError, match="at least one step, got an empty data set"):
+        MinariSource("empty-v0")
+
+    def needs(name):
+        raise ImportError("No module named 'h5py'")
+
+    monkeypatch.setattr(minari, "load_dataset", needs)
+    with pytest.raises(InvalidInputError, match=r"its packages installed, got .*h5py"):
+        MinariSource("empty-v0")

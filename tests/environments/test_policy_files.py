@@ -1,4 +1,7 @@
 import json
+import sys
+import types
+import zipfile
 
 import gymnasium
 import numpy as np
@@ -81,6 +84,111 @@ def test_models_need_trust(tmp_path):
     for name in ("bad.zip", "nowhere.zip"):
         with pytest.raises(InvalidInputError, match="a Stable-Baselines3 file"):
             policy_from(str(tmp_path / name), *CARTPOLE, trust_pickle=True)
+
+
+class Leaning:
+    """A trained model's manners: an action and its state, many of many, deterministic or not."""
+
+    observation_space, action_space = CARTPOLE
+
+    def predict(self, observations, state=None, deterministic=False):
+        assert deterministic  # as it acts when it is evaluated
+        return (np.asarray(observations)[..., 2] > 0).astype(np.int64), state
+
+
+def test_objects_that_predict_are_policies():
+    seen = np.array([[0, 0, 0.1, 0], [0, 0, -0.1, 0]], np.float32)
+    policy = policy_from(Leaning(), *CARTPOLE)
+    assert policy.description == "Leaning"
+    assert [policy.act(x) for x in seen] == [1, 0]
+    np.testing.assert_array_equal(policy.act_many(seen, 2), [1, 0])
+
+    class Plain:
+        def predict(self, observations):  # knows no other way to act, and has no spaces
+            return 1 if np.ndim(observations) == 1 else [1, 0]
+
+    policy = policy_from(Plain(), *CARTPOLE)
+    assert policy.act(seen[0]) == 1
+    np.testing.assert_array_equal(policy.act_many(seen, 2), [1, 0])
+
+    class Native:
+        predict = staticmethod(dict)  # without a signature that Python knows
+
+    with pytest.raises(InvalidInputError, match=r"a model that predicts actions, got .* in Native"):
+        policy_from(Native(), *CARTPOLE).act(seen[0])
+
+
+@pytest.fixture
+def trained(monkeypatch, tmp_path):
+    """Stable-Baselines3 without its gigabytes: `load` of each kind, and a file as they write it."""
+    loaded = []
+
+    def load(kind):
+        def read(path, device):
+            loaded.append((kind, device))
+            return Leaning()
+
+        return staticmethod(read)
+
+    kinds = ("PPO", "A2C", "DQN", "SAC", "TD3")
+    module = types.ModuleType("stable_baselines3")
+    for kind in kinds:
+        setattr(module, kind, type(kind, (), {"load": load(kind)}))
+    module.common = types.ModuleType("common")
+    monkeypatch.setitem(sys.modules, "stable_baselines3", module)
+
+    def write(content):
+        path = tmp_path / "model.zip"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("data", json.dumps(content))
+        return str(path)
+
+    return module, write, loaded
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind"),
+    [
+        ("clip_range", "PPO"),
+        ("exploration_fraction", "DQN"),
+        ("target_entropy", "SAC"),
+        ("target_policy_noise", "TD3"),
+        ("normalize_advantage", "A2C"),
+    ],
+)
+def test_the_kind_of_a_trained_model_is_told_from_its_settings(trained, mark, kind):
+    _, write, loaded = trained
+    path = write({"gamma": 0.99, mark: 0.1})
+    policy = policy_from(path, *CARTPOLE, trust_pickle=True)
+    assert loaded == [(kind, "cpu")]
+    assert policy.description == f"{kind} from model.zip"
+    assert policy.act(np.array([0, 0, 0.1, 0])) == 1
+
+
+def test_trained_models_that_cannot_be_used_are_one_line(trained, monkeypatch):
+    module, write, _ = trained
+    path = write({"clip_range": 0.1})
+    with pytest.raises(InvalidInputError, match="a model trained for observations Discrete"):
+        policy_from(path, *LAKE, trust_pickle=True)
+    with pytest.raises(InvalidInputError, match="a model trained for actions Box"):
+        policy_from(path, CARTPOLE[0], spaces.Box(0, 1, (1,)), trust_pickle=True)
+    for text in (f"sb3:Nonsense:{path}", f"sb3:common:{path}"):
+        with pytest.raises(InvalidInputError, match="sb3:PPO:, A2C, DQN"):
+            policy_from(text, *CARTPOLE, trust_pickle=True)
+    for content in ({"gamma": 0.99}, ["clip_range"]):
+        with pytest.raises(InvalidInputError, match=r"its kind, as in sb3:PPO:model\.zip"):
+            policy_from(write(content), *CARTPOLE, trust_pickle=True)
+
+    def fails(path, device):
+        raise RuntimeError("a tensor\nis missing")
+
+    module.PPO.load = staticmethod(fails)
+    with pytest.raises(InvalidInputError, match=r"a file that PPO\.load reads") as caught:
+        policy_from(write({"clip_range": 0.1}), *CARTPOLE, trust_pickle=True)
+    assert "\n" not in str(caught.value)
+    monkeypatch.setitem(sys.modules, "stable_baselines3", None)
+    with pytest.raises(InvalidInputError, match=r"pip install 'lincat\[sb3\]'"):
+        policy_from(path, *CARTPOLE, trust_pickle=True)
 
 
 @pytest.fixture(scope="module")

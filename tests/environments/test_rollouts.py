@@ -1,3 +1,4 @@
+import random
 import re
 import time
 from typing import ClassVar
@@ -5,7 +6,7 @@ from typing import ClassVar
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv, CartPoleVectorEnv
 
 import lincat.environments.rollouts
 from lincat import InvalidInputError, catalog, solve_value
@@ -210,6 +211,10 @@ def test_wrong_arguments_are_one_line():
         def step(self, action):
             raise RuntimeError("no\nmotor")
 
+    class Rich(Noisy):
+        def step(self, action):
+            return np.array([self.place]), np.inf, False, False, {}
+
     class Lost(Noisy):
         def step(self, action):
             return np.array([np.nan]), 0.0, False, False, {}
@@ -220,8 +225,85 @@ def test_wrong_arguments_are_one_line():
         ("CartPole-v1", {"n_states": 0}, "n_states"),
         (lambda: gymnasium.make_vec("CartPole-v1", num_envs=2), {}, "single environment"),
         (Broken, {}, "RuntimeError: no motor"),
-        (Lost, {}, "finite"),
+        (Lost, {}, "finite observations"),
+        (Rich, {}, "finite rewards, got a return that is not finite"),
     ):
         with pytest.raises(InvalidInputError, match=message) as caught:
             rollouts(make, **{"gamma": 0.5, "n_states": 3, "per_state": 2, **options})
         assert "\n" not in str(caught.value)
+
+
+def stateless(num_envs=1, **options):
+    """A vector of single ones, which has no state that could be set."""
+    return gymnasium.vector.SyncVectorEnv([CartPoleEnv] * num_envs)
+
+
+def not_made(num_envs=1, **options):
+    raise OSError("no room for vectors")
+
+
+def wrapped(**options):
+    """Whose rewards are twice those of the vector version, which knows nothing of the wrapper."""
+    return gymnasium.wrappers.TransformReward(CartPoleEnv(), lambda reward: 2.0 * reward)
+
+
+@pytest.mark.parametrize(
+    ("single", "vector"),
+    [(CartPoleEnv, stateless), (CartPoleEnv, not_made), (wrapped, CartPoleVectorEnv)],
+)
+def test_a_vector_version_that_cannot_be_used_is_left_alone(single, vector):
+    gymnasium.register("OddCartPole-v0", single, vector_entry_point=vector, max_episode_steps=500)
+    options = {"gamma": 0.5, "n_states": 2, "per_state": 3}
+    try:
+        found = rollouts("OddCartPole-v0", "balance", **options)
+        again = rollouts(lambda: gymnasium.make("OddCartPole-v0"), "balance", **options)
+    finally:
+        del gymnasium.registry["OddCartPole-v0"]
+    np.testing.assert_array_equal(found.returns, again.returns)  # by copies, one by one
+
+
+def test_vector_rollouts_stop_when_all_have_fallen():
+    def left(observation):
+        return 0
+
+    found = rollouts("CartPole-v1", left, gamma=0.99, n_states=2, per_state=2)
+    assert found.horizon == 917
+    # Pushed to one side all the time a pole falls within ten steps or so.
+    assert (found.returns < 15.0).all()
+    assert (found.returns >= 1.0).all()
+
+
+class Library(Noisy):
+    """A walk by generators of other kinds: NumPy's old one, Python's own."""
+
+    def reset(self, *, seed=None, options=None):
+        observation = super().reset(seed=seed)
+        if seed is not None:
+            self.old, self.own = np.random.RandomState(seed), random.Random(seed)
+        return observation
+
+    def step(self, action):
+        self.place += self.old.normal() + self.own.gauss(0.0, 1.0)
+        return np.array([self.place]), self.place, abs(self.place) > 5, False, {}
+
+
+def test_copies_part_ways_whatever_their_generators_are():
+    found = rollouts(Library, gamma=0.5, n_states=3, per_state=20)
+    assert "copies" in found.method
+    assert len(np.unique(found.returns)) == 60
+    one, again = (rollouts(Library, gamma=0.5, n_states=3, per_state=4, seed=2) for _ in range(2))
+    np.testing.assert_array_equal(one.returns, again.returns)
+
+
+class Uncertain(Uncopyable):
+    """Cannot be copied, and breaks off by itself."""
+
+    def __init__(self):
+        super().__init__(limit=3)
+
+
+def test_single_returns_that_break_off_are_counted():
+    found = rollouts(Uncertain, gamma=0.5, n_states=10, per_state=2)
+    assert found.returns.shape == (20, 1)
+    assert found.broken_off > 10
+    assert f"the environment itself cut {found.broken_off} of them short" in found.method

@@ -7,7 +7,9 @@ import pytest
 import lincat
 from lincat.inference.verdict import Diagnosis, judge
 
-FINE = Diagnosis(mean_error=0.01, sd_error=0.02, negative_mass=0.0, coarser=1.0, off_grid=0.0)
+FINE = Diagnosis(
+    mean_error=0.01, sd_error=0.02, cvar_error=0.03, negative_mass=0.0, coarser=1.0, off_grid=0.0
+)
 
 
 def found(shift=0.0, spread=1.0, n=4000, seed=0):
@@ -33,7 +35,7 @@ def test_figures_that_hold_are_trusted():
     assert verdict.trusted is True
     assert verdict.sentence == "The figures agree with 4000 returns, held out."
     assert failed(verdict) == set()
-    assert {"precision", "precision_sd", "signed", "grid", "off_grid"} <= {
+    assert {"precision", "precision_sd", "precision_cvar", "signed", "grid", "off_grid"} <= {
         check.code for check in verdict.checks
     }
     assert {"mean", "below_quantile", "w1", "cvar", "skill"} <= {
@@ -47,6 +49,8 @@ def test_figures_that_hold_are_trusted():
         ({"mean_error": 0.9}, "precision", "more rows help"),
         ({"mean_error": None}, "precision", "more rows help"),
         ({"sd_error": 0.9}, "precision_sd", "more rows help"),
+        ({"cvar_error": 0.3}, "precision_cvar", "more rows help"),
+        ({"cvar_error": None}, "precision_cvar", "more rows help"),
         ({"negative_mass": 0.3}, "signed", "--features"),
         ({"coarser": 9.0}, "grid", "--intervals"),
         ({"off_grid": 0.1}, "off_grid", "--low and --high"),

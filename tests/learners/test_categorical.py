@@ -198,3 +198,12 @@ def test_a_transition_refused_as_divergent_is_not_counted_as_clipped():
     with pytest.raises(lincat.DivergenceError):
         model.partial_fit(np.ones((50, 1)), np.full(50, 0.4), np.ones((50, 1)))
     assert np.abs(model.clipped_mass_).max() <= 1.0
+
+
+def test_one_interval_is_a_grid():
+    model = lincat.LinearCTD(grid="auto", gamma=0.5, intervals=1, n_features=1)
+    found = model.fit([0, 0], [0.0, 1.0], [0, 0]).predict([0])
+    assert found.grid.intervals == 1
+    assert (found.grid.low, found.grid.high) == pytest.approx((-0.2, 2.2))  # with a margin
+    with pytest.raises(lincat.InvalidInputError, match="intervals: expected an integer of at l"):
+        lincat.LinearCTD(grid="auto", gamma=0.5, intervals=0, n_features=1).fit([0], [1.0], [0])

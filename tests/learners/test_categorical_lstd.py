@@ -424,3 +424,17 @@ def test_twice_as_many_intervals_from_the_same_factors():
     twice.partial_fit(seen.state, seen.reward, seen.next_state)  # which the first does not see
     assert (twice.n_seen_, model.n_seen_, model.grid_) == (6000, 3000, grid)
     np.testing.assert_array_equal(model.Theta_, before)
+
+
+def test_what_cannot_be_read_again_is_no_refinement():
+    t = lincat.Transitions([0, 0], [0.25, 1.0], [0, 0])
+    model = lincat.CategoricalLSTD(gamma=0.5, n_features=1, intervals=8)
+    with pytest.raises(lincat.InvalidInputError, match="a call of fit or partial_fit first"):
+        model.refine(t)
+    model.fit(t)
+    for wrong in ([t], None):
+        with pytest.raises(lincat.InvalidInputError, match="or a function that returns an iterab"):
+            model.refine(wrong)
+    expected = model.refine(t).Theta_
+    np.testing.assert_array_equal(model.refine(lambda: [t]).Theta_, expected)
+    assert model.rank_report(np.zeros(3, int)).asked == 3

@@ -80,3 +80,32 @@ def test_a_slow_divergence_leads_back_to_before_it_began(monkeypatch):
 def test_automatic_steps_are_not_advised_to_be_automatic():
     assert "or step_size='auto'" in str(lincat.DivergenceError(5, 1.0, 1.0, 0.25))
     assert "'auto'" not in str(lincat.DivergenceError(5, 1.0, 1.0, 0.25, auto=True))
+
+
+@pytest.mark.parametrize(
+    ("rule", "averaging", "matrices"),
+    [("ctd", "none", 1), ("ctd", "tail", 2), ("recentred", "none", 5), ("recentred", "tail", 6)],
+)
+def test_tables_too_large_for_a_copy_keep_what_they_stopped_with(
+    monkeypatch, rule, averaging, matrices
+):
+    t = cases.stream("dense", 200, everything=False)
+    numbers = learner(rule, "dense", averaging=averaging).partial_fit(t)._Theta_.size
+    for most, copied in ((matrices * numbers, True), (matrices * numbers - 1, False)):
+        monkeypatch.setattr("lincat.learners.last_good._MOST", most)
+        model = learner(rule, "dense", step_size=0.01, averaging=averaging).partial_fit(t)
+        assert (model._last_good_ is not None) == copied
+        error = diverging(model, t)
+        assert model.n_seen_ == (0 if copied else error.transition)
+
+
+@KINDS
+def test_copies_are_taken_so_seldom_that_they_cost_next_to_nothing(kind):
+    """Not before 4,096 transitions, 256 passes over the parameters, and 2^25 changed numbers."""
+    t = cases.stream(kind, 100, everything=False)
+    model = learner("ctd", kind, step_size=0.01).partial_fit(t)
+    rows, columns = model._Theta_.shape
+    touched = {"dense": rows, "states": 1.0}.get(kind, t.phi.size / len(t))
+    assert model._last_good_.due == round(
+        max(4096, 256 * rows / touched, 2**25 / touched / columns)
+    )

@@ -10,7 +10,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import lincat
-from lincat.learners.files import save_bytes
+from lincat.learners.files import load_bytes, save_bytes
 from tests import packed
 from tests.learners import cases
 from tests.learners.cases import make, parameters, stream
@@ -279,3 +279,23 @@ def test_values_are_kept_with_the_names_of_their_classes(tmp_path):
     # Files of 0.1.0 did not name them.
     path.write_bytes(with_value("step_size", {"initial": 0.1, "power": 0.5}))
     assert lincat.load(path).step_size == model.step_size
+
+
+def test_bytes_there_and_back_and_what_they_are_called():
+    model = lincat.LinearTD(gamma=0.5, step_size=0.1).partial_fit([[1.0]], [1.0], [[1.0]])
+    again = load_bytes(save_bytes(model), "part 7")
+    np.testing.assert_array_equal(again.psi_, model.psi_)
+    with pytest.raises(lincat.InvalidInputError, match=r"^part 7: header: expected"):
+        load_bytes(b"nothing", "part 7")
+
+
+@pytest.mark.parametrize("averaging", ["tail", "full", "none"])
+def test_files_of_the_very_first_updates(tmp_path, averaging):
+    """Windows of averages begin after one, two, four updates."""
+    t = stream("dense", 12)
+    model = make("ctd", averaging=averaging, step_size=0.1)
+    for n in range(len(t)):
+        model.partial_fit(t[n : n + 1])
+        again = lincat.load(saved(model, tmp_path))
+        np.testing.assert_array_equal(again.Theta_mean_, model.Theta_mean_)
+        assert again.n_seen_ == n + 1

@@ -74,3 +74,8 @@ def test_cuts_and_files_change_no_bit(tmp_path, cut, batch):
     for model in (half, lincat.load(tmp_path / "half")):
         model.partial_fit(data[cut:], batch_size=batch)
         np.testing.assert_array_equal(model.Theta_mean_, whole.Theta_mean_)
+
+
+def test_features_that_are_all_the_same_say_nothing_whatever_their_sign():
+    n = np.full((ROWS, 2), -1.0)
+    assert judged(lincat.Transitions(n, np.zeros(ROWS), n)) == 0.0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import lincat
 from lincat.core.representation import uniform_cdf
-from lincat.learners.growing import EVERY, Constant, constants_of, grown
+from lincat.learners.growing import _LEAVES, EVERY, Constant, GridWatch, constants_of, grown
 
 
 @given(
@@ -155,3 +155,50 @@ def test_mistakes_are_named():
     model = lincat.LinearCTD(grid="auto", gamma=0.5, n_features=2).start_at(grid, np.zeros((1, 8)))
     with pytest.raises(lincat.InvalidInputError, match="Theta"):
         model.partial_fit([0], [1.0], [1])
+
+
+def test_a_watch_sees_how_far_a_reward_leads_from_the_middle():
+    grid = lincat.Grid(-2.0, 8.0, 10)  # its middle is 3
+    watch = GridWatch(20)
+    phi, reward, discount = np.zeros(3, int), np.array([1.0, -4.0, 2.0]), np.array([0.5, 0.9, 0.0])
+    watch.see(phi, reward, discount, grid)
+    assert (watch.low, watch.high) == pytest.approx((-4.0 + 0.9 * 3.0, 1.0 + 0.5 * 3.0))
+    watch.see(phi[:1], np.array([7.0]), np.array([0.5]), grid)
+    assert (watch.low, watch.high) == pytest.approx((-1.3, 8.5))
+
+
+def test_a_grid_grows_where_mass_leaves_it_and_only_there():
+    grid, anywhere = lincat.Grid(0.0, 8.0, 8), (-np.inf, np.inf)
+
+    def looked(clipped, reach=anywhere):
+        watch = GridWatch(40)
+        watch.see(np.zeros(2, int), np.array([-9.0, 15.0]), np.array([0.5, 0.5]), grid)
+        return watch.look(grid, np.array(clipped), 100, reach)
+
+    assert looked([0.0, 0.0]) is None
+    # Of 100 transitions a share of their mass, not a sum, is what matters.
+    assert looked([0.0, 50.0 * _LEAVES]) is None
+    assert looked([0.0, 200.0 * _LEAVES]) is not None
+    below, above = looked([5.0, 0.0]).new, looked([0.0, 5.0]).new
+    assert (below.low, below.high) == (-7.0, 8.0)  # -9 and half of the middle
+    assert (above.low, above.high) == (0.0, 17.0)
+    assert looked([5.0, 5.0], reach=(-2.0, 8.0)).new == lincat.Grid(-2.0, 8.0, 10)
+    assert looked([5.0, 5.0], reach=(0.0, 8.0)) is None  # no reward so far can lead there
+
+
+@given(st.floats(0.0, 9.0), st.floats(0.0, 9.0), st.integers(1, 30), st.floats(-20.0, 20.0))
+def test_a_grid_grows_no_further_than_it_must(below, above, most, place):
+    grid = lincat.Grid(place, place + 3.0, 7)
+    growth = grown(grid, grid.low - below, grid.high + above, most)
+    room = (growth.new.high - growth.new.low) - (grid.high + above - grid.low + below)
+    # A part of an interval at each end, and what makes their number even.
+    assert room <= (growth.merged + 1) * grid.spacing
+
+
+def test_a_watch_continues_from_its_plain_values():
+    grid, fresh = lincat.Grid(0.0, 8.0, 8), GridWatch(16)
+    assert GridWatch.from_state(fresh.state()).state() == fresh.state()
+    fresh.see(np.array([[0.3, 2.0], [-0.7, 2.0]]), np.array([-9.0, 1.0]), np.full(2, 0.5), grid)
+    again = GridWatch.from_state(fresh.state())
+    assert again.constants == fresh.constants == [Constant(1, 0.5)]
+    assert again.state() == fresh.state()

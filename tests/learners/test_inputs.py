@@ -82,3 +82,24 @@ def test_a_learner_of_another_kind_than_asked_for(tmp_path):
     assert isinstance(lincat.load(file), lincat.LinearTD)
     with pytest.raises(InvalidInputError, match="expected a LinearCTD, got a LinearTD"):
         lincat.load(file, lincat.LinearCTD)
+
+
+def test_two_rows_are_no_single_state_in_any_form():
+    for rows in (np.eye(2), scipy.sparse.csr_array(np.eye(2))):
+        with pytest.raises(InvalidInputError, match=r"a single state, got shape \(2, 2\)"):
+            lincat.LinearTD(gamma=0.5).learn_one(rows, 1.0, rows)
+
+
+@pytest.mark.parametrize("make", [lincat.LSTD, lincat.CategoricalLSTD])
+def test_numbers_of_features_that_are_none(make):
+    for n in (0, -3, 2.5):
+        with pytest.raises(InvalidInputError, match="n_features: expected an integer of at least"):
+            make(gamma=0.5, n_features=n).fit([0], [1.0], [0])
+
+
+def test_a_single_state_is_number_zero():
+    model = lincat.LinearTD(gamma=0.5, step_size=0.5, n_features=1).partial_fit([0], [1.0], [0])
+    assert model.predict([0]) == pytest.approx([0.5])
+    assert model.predict(np.zeros(0, int)).shape == (0,)
+    with pytest.raises(InvalidInputError, match="states below 1, as learned from, got 1"):
+        model.predict([1])

@@ -222,3 +222,15 @@ def test_bad_input_is_named_in_one_line(call, message):
     with pytest.raises(lincat.InvalidInputError, match=message) as error:
         call(lincat.LSTD(gamma=0.8), cases.stream("dense", 50))
     assert "\n" not in str(error.value)
+
+
+def test_moments_are_of_all_that_was_learned_from():
+    one = lincat.LSTD(gamma=0.5, n_features=1).partial_fit([0], [1.0], [0])
+    assert one.moments_.value == pytest.approx([2.0])
+    one.partial_fit([0], [2.0], [0])  # solved again, for what was asked first
+    assert one.moments_.value == pytest.approx([3.0])
+    assert one.psi_ == pytest.approx([3.0])
+    one.merge(lincat.LSTD(gamma=0.5, n_features=1).fit([0], [4.5], [0]))
+    assert one.psi_ == pytest.approx([5.0])
+    with pytest.raises(lincat.InvalidInputError, match="a call of fit or partial_fit first"):
+        _ = lincat.LSTD(gamma=0.5).moments_

@@ -48,3 +48,13 @@ def test_rows_are_added_before_anything_is_learned_and_never_taken_away(tmp_path
     assert len(lincat.load(tmp_path / "model").Theta_) == 5
     with pytest.raises(lincat.InvalidInputError, match="at least the 5 that there are, got 3"):
         add_rows(model, 3)
+
+
+def test_sums_beside_a_stream_are_dropped_with_their_intervals(tmp_path):
+    model = lincat.LinearCTD(grid=GRID, gamma=0.75, n_features=2, statistics=True)
+    model.partial_fit([0, 0], [1.0, 0.0], [0, 0])
+    assert model.statistics_ is not None
+    add_rows(model, 3)
+    assert (model.statistics, model.statistics_) == (False, None)
+    model.partial_fit([2], [1.0], [0]).save(tmp_path / "model")
+    assert lincat.load(tmp_path / "model").statistics_ is None

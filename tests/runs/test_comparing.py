@@ -101,6 +101,24 @@ def test_runs_of_one_log(tmp_path):
         lincat.compare(one, faster)
 
 
+def ids(names, seed, column="state"):
+    rng = np.random.default_rng(seed)
+    frame = {column: rng.choice(names, 400), "reward": rng.integers(0, 2, 400).astype(float)}
+    return lincat.evaluate(frame, gamma=0.5, validate=0)
+
+
+def test_runs_are_compared_in_the_states_that_both_know():
+    one = ids(["a", "b", "c"], 0)
+    found = lincat.compare(one, ids(["b", "c", "d"], 1))
+    assert {state.state for state in found.states} == {"any state", "b", "c"}
+    with pytest.raises(lincat.InvalidInputError, match="some that both have seen, got none in"):
+        lincat.compare(one, ids(["x", "y"], 2))
+    with pytest.raises(
+        lincat.InvalidInputError, match=r"they observe different things \(run A: state"
+    ):
+        lincat.compare(one, ids(["a", "b"], 2, column="place"), states=["a"])
+
+
 def nearly_certain(value, seed, n=3000):
     """A place that pays a value, give or take 0.004, beside one that pays anything; both end."""
     rng = np.random.default_rng(seed)

@@ -5,7 +5,7 @@ import pytest
 
 import lincat
 from lincat.data.steps import Steps
-from lincat.runs.diagnosis import diagnosis_of, widening_of
+from lincat.runs.diagnosis import diagnosis_of, rough_widening, widening_of
 from lincat.runs.model import Model
 
 
@@ -54,6 +54,17 @@ def test_widening_is_that_of_the_variance(intervals):
     assert widening_of(model) == pytest.approx(expected, rel=0.1)
 
 
+def test_rough_widening_is_that_of_a_grid_that_adds_variance():
+    grid = lincat.Grid(0.0, 10.0, 10)
+    certain = lincat.ReturnDistribution(np.ones((2, 10)), grid)
+    assert rough_widening(certain, 0.9) == 0.0  # all at one atom: nothing was widened
+    even = lincat.ReturnDistribution(np.arange(1, 11)[None] / 11.0, grid)
+    assert rough_widening(even, 1.0) == 0.0
+    variance, added = 10.0, 1.0 / (6.0 * (1.0 - 0.81))
+    expected = np.sqrt(variance / (variance - added)) - 1.0
+    assert rough_widening(even, 0.9) == pytest.approx(expected)
+
+
 def test_rewards_far_from_zero_are_as_uncertain_as_others():
     """A constant added to all rewards moves means, and no error of theirs."""
     rng = np.random.default_rng(0)
@@ -68,3 +79,11 @@ def test_rewards_far_from_zero_are_as_uncertain_as_others():
         errors.append(diagnosis_of(run.model).mean_error)
     assert errors[0] > 0.05
     assert errors[1] == pytest.approx(errors[0], rel=0.05)
+
+
+def test_cvar_is_as_uncertain_as_it_scatters_from_log_to_log():
+    models = [solved(4000, seed=seed) for seed in range(24)]
+    cvar = [model.predict(np.zeros(1, dtype=np.int64)).cvar(0.05)[0] for model in models]
+    claimed = np.mean([diagnosis_of(model).cvar_error for model in models])
+    assert claimed == pytest.approx(np.std(cvar) / np.sqrt(1.0 / 3.0), rel=0.35)
+    assert diagnosis_of(models[0], 0.5).cvar_error != diagnosis_of(models[0]).cvar_error

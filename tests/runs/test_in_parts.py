@@ -10,15 +10,17 @@ import pytest
 
 import lincat
 from lincat._arguments import InvalidInputError
+from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.parts import cut_in_parts
+from lincat.runs.pools import open_pool
 from lincat.runs.resuming import continued
 from lincat.runs.run import Run
 from lincat.runs.sources import open_source
 from lincat.scale.pool import Here
 from lincat.scale.processes import Processes
-from tests.runs.logs import run_whole
+from tests.runs.logs import run_whole, write_names
 from tests.scale.logs import GROUPS, config_of, learned, run_with, write_log
 
 
@@ -172,3 +174,26 @@ def test_parts_are_whole_row_groups_and_not_too_many():
     assert parts[0][0].stop == parts[1][0].first
     huge = cut_in_parts([10**6] * 10**4, held=[], cuts=False)
     assert 3000 < len(huge) <= 4096
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"learner": "linear_ctd"}, "--learner lstd, which adds sums up, got linear_ctd"),
+        ({"steps": 500}, "no --steps: all rows count, got 500; leave one of them out"),
+        ({"window": 500}, "no --window: all rows count"),
+        ({"scheduler": "tcp://127.0.0.1:9"}, "nothing beside --scheduler, got 2; leave one out"),
+    ],
+)
+def test_what_cannot_be_done_by_parts_is_refused_at_once(tmp_path, options, message):
+    config = config_of(write_log(tmp_path), workers=2, **options)
+    with pytest.raises(InvalidInputError, match=message):
+        open_pool(config, open_source(config))
+
+
+def test_only_row_groups_are_parts(tmp_path):
+    file = write_names(tmp_path / "log.csv", rows=100)
+    with pytest.raises(InvalidInputError, match="Parquet files, a Dask frame or a dataset of Arr"):
+        lincat.evaluate(file, gamma=0.9, workers=2)
+    with pytest.raises(InvalidInputError, match="a log, got statistics; they are summed already"):
+        open_pool(EvaluationConfig(source=["-"], workers=2), None)

@@ -16,10 +16,10 @@ import lincat
 from lincat.data.steps import joined
 from lincat.runs.config import EvaluationConfig, read_config
 from lincat.runs.folder import RunFolder
+from lincat.runs.holding_out import held_out_of_stream, held_out_rows
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.run import read_run
 from lincat.runs.sources import open_source
-from lincat.runs.validation import held_out_of_stream, held_out_rows
 from tests.runs.logs import (
     KilledError,
     finish,

@@ -121,3 +121,13 @@ def test_a_table_may_grow_on_one_thread_while_another_asks():
     assert not wrong
     assert len(features.ids_) == 10 + 2999
     np.testing.assert_array_equal(features.lookup(known), rows)
+
+
+def test_a_model_says_what_it_is_and_what_it_knows():
+    observations = np.linspace(0.0, 1.0, 50)[:, None]
+    features = lincat.Smooth(bumps=4).fit(observations)
+    model = a_model(features, observations)
+    assert repr(model).endswith("Returns on [0, 2], 5 intervals")
+    unknown = Model(features, lincat.CategoricalLSTD(gamma=0.5))
+    assert "Returns" not in repr(unknown)  # nothing is solved for a text
+    assert model._repr_html_().count("<p>") == len(repr(model).splitlines())

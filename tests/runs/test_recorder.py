@@ -5,6 +5,7 @@ import pytest
 
 import lincat
 from lincat.data.steps import Steps, joined
+from lincat.inference.settling import Settling
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.model import Model
@@ -155,3 +156,17 @@ def test_running_figures_wait_until_there_is_an_answer(folder, monkeypatch):
     assert folder.metrics() == []
     with pytest.raises(lincat.InvalidInputError):
         model.predict_shown(recorder.shown)
+
+
+def test_what_is_watched_begins_anew_when_features_grow(folder, steps):
+    model, shown, recorder = begin(folder, steps)
+    learn(model, recorder, steps[:3000], size=100)
+    before = recorder.moves
+    recorder.look_again()
+    assert recorder.moves is not before
+    empty = Settling(model.mean_features(shown)).state()
+    for name, value in recorder.moves.state().items():
+        np.testing.assert_array_equal(value, empty[name])
+    silent = begin(RunFolder.create(folder.path.parent / "other", CONFIG), steps, averaging="none")
+    silent[2].look_again()
+    assert silent[2].moves is None

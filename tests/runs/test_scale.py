@@ -91,7 +91,8 @@ def test_discounts_are_rounded_to_nodes_and_kept_on_average():
 
 
 def test_discounts_that_differ_by_rounding_alone_are_two_nodes():
-    for ends in ([0.9, np.nextafter(0.9, 1.0)], [0.9, 0.9]):
+    # So do those of gamma = 1e-320, too small for numbers between them.
+    for ends in ([0.9, np.nextafter(0.9, 1.0)], [0.9, 0.9], [1e-320, 3e-320]):
         np.testing.assert_array_equal(_nodes_for(np.array(ends * 50)), np.unique(ends))
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lincat.data.steps import Steps
-from lincat.runs.site import Clock, held_returns
+from lincat.runs.site import Clock, HeldReturns, held_returns
 
 
 @given(
@@ -62,3 +62,20 @@ def test_returns_are_discounted_sums_with_the_mean_behind_the_end():
     breaks = np.arange(n) % 4 == 3
     cut = Steps(state, reward, state, no, breaks)
     assert held_returns(cut, state, None, [0.9], np.ones(n, dtype=bool)) == ()
+
+
+def test_held_out_returns_of_a_time():
+    held = HeldReturns(
+        0.5,
+        np.array([1.0, 2.0, 3.0]),
+        np.array([0, 1, 0]),
+        np.array([0, 0, 1]),
+        None,
+        np.array([[0, 10], [10, 20]]),
+    )
+    assert held.within(None, None).value.tolist() == [1.0, 2.0, 3.0]
+    assert held.within(10, None).value.tolist() == [3.0]
+    assert held.within(None, 15).value.tolist() == [1.0, 2.0]
+    assert held.within(5, 15).value.tolist() == []
+    without = HeldReturns(0.5, held.value, held.cell, np.arange(3), None)
+    assert without.within(0, 100).value.tolist() == []  # nobody knows when they were

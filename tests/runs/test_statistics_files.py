@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lincat
-from lincat.runs.asked_statistics import ask, nearest_held
+from lincat.runs.asked_statistics import ask, nearest_held, observation_of
 from lincat.runs.source_statistics import merged
 from lincat.runs.statistics_files import _build, save_bytes
 from tests import packed
@@ -272,3 +272,57 @@ def test_a_transformer_of_scikit_learn_is_refused_in_a_line():
     rows = {name: log(0)[name] for name in ("load", "reward")}
     with pytest.raises(lincat.InvalidInputError, match=r"features: .*without code"):
         lincat.stats(rows, features=PolynomialFeatures(2), validate=0)
+
+
+def test_sites_have_names_and_files(tmp_path, sites, both):
+    renamed = sites[0].called("north")
+    assert [site.name for site in renamed.sites] == ["north"]
+    with pytest.raises(lincat.InvalidInputError, match="a name for one site, got 5 of them"):
+        both.called("north")
+    lincat.merge(sites, out=tmp_path / "all.stats")
+    assert save_bytes(lincat.SourceStatistics.load(tmp_path / "all.stats")) == save_bytes(both)
+    lake = lincat.stats("frozen_lake", steps=300, out=tmp_path / "lake.stats")
+    again = lincat.SourceStatistics.load(tmp_path / "lake.stats")
+    assert save_bytes(again) == save_bytes(lake)
+    assert repr(
+        again
+    ) == f"SourceStatistics({lake.count} transitions, 16 features, site site 0)" or (
+        "16 features" in repr(again)
+    )
+    for parts in ([], "all.stats", both):
+        with pytest.raises(lincat.InvalidInputError, match="a list of statistics"):
+            lincat.merge(parts)
+    with pytest.raises(lincat.InvalidInputError, match="statistics to add, got none"):
+        merged([])
+
+
+def test_distributions_of_given_observations_and_on_a_given_grid(both):
+    there = np.array([[0.0, 0.0], [2.0, 0.0]])
+    found = both.returns(observations=there, gamma=0.9)
+    assert found.mean()[1] > found.mean()[0] + 1.0  # rewards follow the load
+    run = lincat.evaluate(both, gamma=0.9, low=-20.0, high=20.0, intervals=40)
+    assert run.answer.grid == lincat.Grid(-20.0, 20.0, 40)
+
+
+def test_what_statistics_have_decided_is_not_asked_again(both):
+    for options, message in (
+        ({"features": "fourier"}, "'auto': statistics have theirs in them, got fourier"),
+        ({"learner": "linear_ctd"}, "lstd: sums are solved, not learned from"),
+        ({"n_step": 3}, "nothing, as statistics have it in them, got 3; lincat stats takes it"),
+    ):
+        with pytest.raises(lincat.InvalidInputError, match=message):
+            lincat.evaluate(both, gamma=0.9, **options)
+
+
+def test_times_are_asked_of_rows_that_have_them():
+    lake = lincat.stats("frozen_lake", steps=300, validate=0)
+    with pytest.raises(lincat.InvalidInputError, match="rows with a time, got none at site"):
+        ask(lake, since="2024-01-01")
+
+
+def test_rows_of_a_table_are_the_ids_and_points_that_they_stand_for():
+    names = lincat.stats({"state": ["a", "b"] * 50, "reward": [0.0, 1.0] * 50}, validate=0)
+    assert observation_of(names, names.features.ids_.index("b")).tolist() == ["b"]
+    numbers = lincat.stats({"state": [7, 9] * 50, "reward": [0.0, 1.0] * 50}, validate=0)
+    found = {observation_of(numbers, row).tolist()[0] for row in range(2)}
+    assert found == {7, 9}

@@ -54,3 +54,13 @@ def test_the_limit_at_375_is_lower_because_its_mode_is_ill_conditioned():
     assert abs(found[375].eigenvalue.imag) > 0.05
     assert found[300].lowered < 0.0005
     assert found[300].eigenvalue.imag == 0.0
+
+
+def test_more_unknowns_than_can_be_written_down_are_refused(monkeypatch):
+    monkeypatch.setattr("lincat.theory.limiting_mode._LARGEST", 20)
+    problem = lincat.catalog.paper()
+    place = (problem.process, problem.Phi, problem.grid(20), problem.gamma)
+    with pytest.raises(
+        lincat.InvalidInputError, match=r"at most 20 unknowns d \* K, got 60; fewer"
+    ):
+        lincat.limiting_mode(*place)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse
+from scipy.sparse.linalg import ArpackNoConvergence
 
 import lincat
 from lincat.paper.settings import PUBLISHED
@@ -127,3 +128,32 @@ def test_a_second_moment_too_large_for_memory_is_refused():
     problem = lincat.catalog.random_process(100, n_features=60)
     with pytest.raises(lincat.InvalidInputError, match="use notion='almost_sure'"):
         lincat.max_step_size(problem.process, problem.Phi, problem.grid(100), 0.9)
+
+
+def test_a_process_whose_mean_update_is_not_stable_is_refused():
+    """No step converges where features say nothing of some states: an eigenvalue is zero."""
+    problem = lincat.catalog.paper()
+    Phi = np.column_stack([problem.Phi, -problem.Phi[:, 0]])
+    with pytest.raises(lincat.InvalidInputError, match="a mean update that is stable"):
+        lincat.max_step_size(problem.process, Phi, problem.grid(5), 0.75, notion="deterministic")
+
+
+def test_eigenvalues_that_converged_are_used_where_others_did_not(monkeypatch):
+    from lincat.theory import stability
+
+    problem = lincat.catalog.paper()
+    place = (problem.process, problem.Phi, problem.grid(100), problem.gamma, 25)
+    whole = lincat.max_step_size(*place, notion="deterministic")
+    exact, kept = stability.eigs, 1
+
+    def some(operator, k, **options):
+        values, vectors = exact(operator, k, **options)
+        order = np.argsort(-np.abs(values))[:kept]
+        raise ArpackNoConvergence("%s", values[order], vectors[:, order])
+
+    monkeypatch.setattr(stability, "eigs", some)
+    found = lincat.max_step_size(*place, notion="deterministic")
+    assert found == pytest.approx(whole, rel=1e-6)
+    kept = 0
+    with pytest.raises(ArpackNoConvergence):
+        lincat.max_step_size(*place, notion="deterministic")

@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from lincat.truth.__main__ import main
 from lincat.truth.analysis import summarise
+from lincat.truth.document import as_document
 from lincat.truth.previous import previous
 from lincat.truth.problems import PROBLEMS, problem_named
 from lincat.truth.rivals import RIVALS, neighbours
@@ -109,6 +110,49 @@ def test_a_summary_counts_and_compares():
     assert found.ratios.worst_problem == "q"
     assert found.ratios.worst == pytest.approx(4.0)
     assert found.ratios.mean == pytest.approx((0.5**3 * 4.0) ** 0.25)
+
+
+def test_methods_without_figures_are_not_compared():
+    refused = row(problem="q", mean_w1=None, w1=None)
+    alone = [row(problem="q", method="boosting", mean_w1=0.1)]
+    assert summarise([refused], alone).ratios is None
+    assert summarise([row()], [row(method="boosting", mean_w1=None)]).ratios is None
+    found = summarise([row(), refused], [*alone, row(method="boosting", mean_w1=0.1)])
+    assert found.ratios.mean == pytest.approx(0.5)  # of the one cell in which both have figures
+
+
+def test_a_page_of_rivals_alone_and_of_the_market():
+    """Sections whose rows are missing are left out; what was refused has no numbers."""
+    settings = Settings(("short episodes",), (2000, 10_000))
+    rivals = [row(problem="short episodes", method="boosting")]
+    page = as_document(rivals, settings)
+    assert "## Summary" not in page
+    assert "## 10,000 rows" not in page
+    assert "## Electricity" not in page
+    nothing = dict.fromkeys(("std_ratio", "quantile", "cvar", "w1", "mean_w1"))
+    refused = row(problem="market", right=False, strictly_right=False, refused=True, **nothing)
+    page = as_document([row(problem="short episodes"), *rivals], settings, held_out=[refused])
+    assert "## Summary" in page
+    market = page[page.index("## Electricity") :]
+    assert "| 2,000 | lincat | - | - | - | - | refused |" in market
+
+
+def test_the_electricity_example_is_held_out(tmp_path, capsys, monkeypatch):
+    """By the command: the rows of the market are scored, kept, and shown on the page."""
+    from lincat.truth import __main__ as command
+    from tests.truth.test_electricity import SCRIPT
+
+    (tmp_path / "example.py").write_text(SCRIPT, encoding="utf-8")
+    monkeypatch.setattr(command, "_EXAMPLE", tmp_path / "example.py")
+    arguments = ["--problems", "short episodes", "--sizes", "300", "--methods", "neighbours"]
+    arguments += ["--processes", "1", "--out", str(tmp_path / "out")]
+    main([*arguments, "--electricity", str(tmp_path / "a.whl")])
+    said = capsys.readouterr()
+    assert len(list((tmp_path / "out").iterdir())) == 2
+    assert said.err.splitlines()[1].startswith("held out")
+    assert "## Electricity" in said.out
+    main(arguments)
+    assert capsys.readouterr().out == said.out  # from the rows that are there
 
 
 def test_w1_below_a_hundredth_counts_as_a_hundredth():

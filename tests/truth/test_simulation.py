@@ -22,6 +22,12 @@ def test_a_fair_coin_at_one_half_has_uniform_returns():
     assert wasserstein_to_samples(even, np.full(1000, 1e-3), np.sort(returns)) < 0.01
 
 
+def test_an_episode_that_never_ends_is_no_return(monkeypatch):
+    monkeypatch.setattr("lincat.truth.simulation._MOST_STEPS", 50)
+    with pytest.raises(RuntimeError, match="did not end within 50 steps"):
+        simulate_returns(coin, np.zeros((2, 1)), 1.0, np.random.default_rng(0))
+
+
 def test_persistent_returns_have_the_mean_and_variance_of_the_closed_form():
     problem, phi = problem_named("persistent"), PERSISTENCE
     truth = known(problem, samples=10_000)

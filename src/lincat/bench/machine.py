@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 _L2 = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
+_CPUINFO = Path("/proc/cpuinfo")
 
 
 def describe() -> dict[str, str]:
@@ -42,7 +43,7 @@ def second_level_cache() -> int | None:
 
 def _processor() -> str:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = _CPUINFO.read_text().splitlines()
     except OSError:
         lines = []
     found = {key.strip(): value.strip() for key, _, value in (x.partition(":") for x in lines)}

@@ -24,6 +24,7 @@ from lincat.cli.reproduce import reproduce
 from lincat.cli.resume import resume
 from lincat.cli.solve import solve
 from lincat.cli.stats import merge, stats
+from lincat.cli.streams import usable_streams
 from lincat.cli.validate import validate
 
 
@@ -67,6 +68,7 @@ for command in (
 
 def main() -> None:
     """Run the command line; bad input ends with one line and exit code 2, divergence with 3."""
+    usable_streams()
     warnings.showwarning = _show_warning
     _log_to_stderr(os.environ.get("LINCAT_LOG", ""))
     try:

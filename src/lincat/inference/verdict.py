@@ -17,6 +17,7 @@ from lincat.inference.answer import Check, Verdict
 from lincat.inference.validation import GroupValidation, Validation
 
 _PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
+_TAIL_PRECISION = 0.24  # likewise of CVaR, which may be off by twice as much
 _SIGNED = 0.02  # negative mass, of which errors of single states often come
 _SIGNED_SEEN = 0.05  # likewise, where single states were held against returns of their own
 _COARSER = 2.0  # times fewer intervals than wanted
@@ -41,6 +42,8 @@ class Diagnosis:
     mean_error, sd_error : float or None
         Standard errors of mean and standard deviation, in standard deviations, that nine states in
         ten do not exceed; None where there are too few data even for that.
+    cvar_error : float or None
+        Likewise of CVaR.
     negative_mass : float
         Typical of the states seen.
     coarser : float
@@ -51,6 +54,7 @@ class Diagnosis:
 
     mean_error: float | None
     sd_error: float | None
+    cvar_error: float | None
     negative_mass: float
     coarser: float
     off_grid: float
@@ -62,7 +66,7 @@ def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict
     Examples
     --------
     >>> from lincat.inference.verdict import Diagnosis, judge
-    >>> judge(Diagnosis(0.3, 0.05, 0.0, 1.0, 0.0), None).sentence
+    >>> judge(Diagnosis(0.3, 0.05, 0.1, 0.0, 1.0, 0.0), None).sentence
     'Not to be trusted: means are known to 0.3 of a standard deviation only; more rows help.'
     >>> judge(None, None).trusted is None
     True
@@ -94,15 +98,16 @@ def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict
 def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
     rows = "more rows help"
     checks = []
-    for code, what, value in (
-        ("precision", "means are known to", found.mean_error),
-        ("precision_sd", "standard deviations are known to", found.sd_error),
+    for code, what, value, limit in (
+        ("precision", "means are known to", found.mean_error, _PRECISION),
+        ("precision_sd", "standard deviations are known to", found.sd_error, _PRECISION),
+        ("precision_cvar", "CVaR is known to", found.cvar_error, _TAIL_PRECISION),
     ):
         if value is None:
             text = f"there are too few rows to say how well {what.removesuffix(' to')}; {rows}"
         else:
             text = f"{what} {value:.2g} of a standard deviation only; {rows}"
-        checks.append(_check(code, value, _PRECISION, text))
+        checks.append(_check(code, value, limit, text))
     checks.append(
         _check(
             "signed",

@@ -19,6 +19,7 @@ _LEVEL = '<span data-text="level"></span>'
 _CHECKS = {
     "precision": "Standard error of means, in standard deviations",
     "precision_sd": "Standard error of standard deviations, relative",
+    "precision_cvar": "Standard error of CVaR, in standard deviations",
     "signed": "Negative mass",
     "grid": "Times coarser than the returns ask for",
     "off_grid": "Mass off the grid, per transition",
@@ -26,6 +27,7 @@ _CHECKS = {
     "below_quantile": "Share below the reported quantile, off by",
     "w1": "W1, all states together",
     "states": "W1 in the worst tenth of states, in standard deviations",
+    "typical": "W1 state by state, in standard deviations, on average",
     "cvar": "CVaR, off by",
     "skill": "Worse than one distribution for all states by",
 }

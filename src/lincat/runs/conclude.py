@@ -28,11 +28,10 @@ from lincat.runs.passes import SETTLED, in_deviations
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates
 from lincat.runs.sources import Opened
-from lincat.solvers.influence import CAUTIONS
+from lincat.solvers.influence import CAUTIONS, FEWEST_BLOCKS
 from lincat.solvers.krylov import ConvergenceError
 
 _CONFIDENCE = 0.95
-_FEWEST_BLOCKS = 4  # of time, for intervals
 _NEGLIGIBLE = 1e-5  # mass off the grid, per transition
 _WIDER = 0.1  # share by which a given grid may widen
 _DEPENDENT = 0.5  # correlation of successive parts of a run, from which it had not settled
@@ -106,7 +105,7 @@ def answer_of(
         curves=curves_of(folder.metrics(), shown.names, config.level),
         validation=validation,
         budget=_budget(model, shown, config.level, validation),
-        verdict=judge(diagnosis_of(model), validation),
+        verdict=judge(diagnosis_of(model, config.level), validation),
         notes=(*notes, *_grid_notes(model)),
         warnings=(*cautions, *_cautions(model, recorder, config, facts.skipped_rows)),
         config=config_to_toml(config),
@@ -144,10 +143,10 @@ def _no_intervals(learner: DistributionLearner) -> str:
             "learned step by step, and nothing else tells its error; fewer features have them."
         )
     blocks = learner.statistics_.n_blocks
-    if blocks < _FEWEST_BLOCKS:
+    if blocks < FEWEST_BLOCKS:
         return (
             f"No intervals: {learner.n_seen_:,} transitions fall into {blocks} blocks of time, and "
-            f"{_FEWEST_BLOCKS} are needed; give more, or features whose sums take less memory."
+            f"{FEWEST_BLOCKS} are needed; give more, or features whose sums take less memory."
         )
     if isinstance(learner, CategoricalLearner):
         try:

@@ -10,16 +10,22 @@ from lincat.inference.moment_errors import moment_errors
 from lincat.inference.verdict import Diagnosis
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
+from lincat.solvers.influence import FEWEST_BLOCKS
 from lincat.solvers.moments import exact_widening
 from lincat.solvers.whitening import whiten
 
 _STATES = 500  # of the sample that is looked at
+_TAILS = 100  # likewise for tails, which take draws
+_CONFIDENCE = 0.95  # an interval of which is four standard errors wide
 _ROUNDING = 1e-9  # of a mean
 _SMALLEST_SD = 0.1  # of the pooled one
 
 
-def diagnosis_of(model: Model) -> Diagnosis | None:
-    """Return what the solution says of itself; None for what is learned step by step."""
+def diagnosis_of(model: Model, level: float = 0.05) -> Diagnosis | None:
+    """Return what the solution says of itself; None for what is learned step by step.
+
+    ``level`` is that of CVaR.
+    """
     learner = model.learner
     if not isinstance(learner, CategoricalLSTD):
         return None
@@ -31,14 +37,15 @@ def diagnosis_of(model: Model) -> Diagnosis | None:
     # What is smaller than rounding of the means is no spread; in units of a scale, which there is
     # for a spread alone, it is never that small.
     about = None if model.scale is not None else model.potential
-    level = 0.0 if about is None else abs(about.offset)
-    level = max(level, float(np.abs(learner.moments_.mean(Phi)).max(initial=0.0)))
-    chance = sd > _ROUNDING * level
+    size = 0.0 if about is None else abs(about.offset)
+    size = max(size, float(np.abs(learner.moments_.mean(Phi)).max(initial=0.0)))
+    chance = sd > _ROUNDING * size
     signed = learner.predict(Phi).negative_mass
     choice = learner.choice_
     return Diagnosis(
         mean_error=None if errors is None else _typical(errors.mean, sd, chance),
         sd_error=None if errors is None else _typical(errors.variance, 2.0 * sd**2, chance),
+        cvar_error=None if errors is None else _cvar_error(learner, level, Phi, sd, chance),
         negative_mass=float(signed.mean()),
         coarser=1.0 if choice is None else choice.wanted / choice.grid.intervals,
         off_grid=float(learner.clipped_mass_.sum()),
@@ -91,6 +98,21 @@ def _sd(learner: CategoricalLSTD, Phi: FeatureMatrix) -> FloatArray:
     mean, variance = learner.moments_.mean(Phi), learner.moments_.variance(Phi)
     pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
     return np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))
+
+
+def _cvar_error(
+    learner: CategoricalLSTD, level: float, Phi: FeatureMatrix, sd: FloatArray, chance: BoolArray
+) -> float | None:
+    """The standard error of CVaR that nine states in ten do not exceed, in deviations.
+
+    None where data fall into too few blocks for intervals.
+    """
+    if learner.statistics_.n_blocks < FEWEST_BLOCKS:
+        return None
+    some = slice(None, None, -(-len(sd) // _TAILS))
+    low, high = learner.predict(Phi[some], confidence=_CONFIDENCE).interval("cvar", level)
+    known = chance[some] & np.isfinite(high - low)
+    return _typical((high - low) / 4.0, sd[some], known)
 
 
 def _typical(errors: FloatArray, unit: FloatArray, chance: BoolArray) -> float:

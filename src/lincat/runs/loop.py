@@ -13,8 +13,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 import msgspec
 
@@ -32,6 +31,7 @@ from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
 from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
+from lincat.runs.holding_out import hold_out_again, hold_out_of
 from lincat.runs.in_parts import InParts, check_parts, first_nodes
 from lincat.runs.lock import claim, release
 from lincat.runs.model import Model
@@ -44,12 +44,7 @@ from lincat.runs.shown import ShownStates, choose_states, start_observations
 from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened, open_source
 from lincat.runs.stream import FIRST_PIECE, in_multiples, limited, pieces, skipping
-from lincat.runs.validation import (
-    check_model,
-    held_out_of_stream,
-    held_out_rows,
-    spread_hold_out,
-)
+from lincat.runs.validation import check_model
 from lincat.scale.pool import Pool
 from lincat.tables.file_source import FileSource
 from lincat.tables.fingerprints import Fingerprint
@@ -371,16 +366,10 @@ class EvaluationRun:
         """Continue from the newest checkpoint, if there is one; return how far its pass is."""
         intact = self.folder.checkpoints.intact()
         checkpoint = intact.place
-        opened, validate = self._opened, self.config.validate
-        self._held = HoldOut(held_out_rows(validate, opened))
-        if self.config.window is None:  # else only the last rows are like those learned from
-            self._held = spread_hold_out(validate, opened) or self._held
-        decided = validate is not None or not opened.is_live
+        opened = self._opened
         if checkpoint is None:
             self.folder.forget_metrics()
-            if not decided:
-                decide = partial(held_out_of_stream, gamma=opened.gamma)
-                self._held = HoldOut(decide, first=pilot_rows(self.config))
+            self._held = hold_out_of(self.config, opened)
             return None
         so_far = SoFar.read(checkpoint)
         check_same_config(
@@ -399,10 +388,7 @@ class EvaluationRun:
             self.folder.checkpoints.forget(intact.damaged)
         self._warmed = so_far.warmed
         self._passes, self._in_pass = so_far.passes, so_far.in_pass
-        if so_far.edges is not None:
-            self._held = SpreadHoldOut.at([*so_far.edges, *self._new_edges(so_far.rows or 0)])
-        elif not decided:
-            self._held = HoldOut(so_far.held)
+        self._held = hold_out_again(so_far, self.config, opened, append=self._append)
         self._nodes = so_far.nodes
         self._begun_with = self.model.done
         self._rows = self.model.features.n_features_
@@ -412,15 +398,6 @@ class EvaluationRun:
             checkpoint, self.folder, self.model, self.shown, live=opened.is_live
         )
         return 0 if self._append and opened.is_live else done
-
-    def _new_edges(self, seen: int) -> list[int]:
-        """Where steps are held out of the rows after the first so many."""
-        opened = self._opened
-        if not self._append or (opened.rows or 0) <= seen:
-            return []
-        new = replace(opened, rows=(opened.rows or 0) - seen)
-        held = spread_hold_out(self.config.validate, new)
-        return [] if held is None else [seen + edge for edge in held.edges]
 
     def _warm_up(self, batches: Iterator[Steps]) -> Iterator[Steps]:
         """Fit the features and choose the states of the report; nothing is taken away."""

@@ -21,7 +21,7 @@ PSEUDO_ROWS = 15.0
 
 _BLOCKS = 32  # of time, of sums in units of a scale
 _ENOUGH = 16  # blocks, for errors of figures
-_MEMORY = 2**28  # bytes of sums, which every checkpoint writes: wide ones have fewer blocks
+_MEMORY = 3 * 2**27  # bytes of sums, which every checkpoint writes: wide ones have fewer blocks
 
 
 @dataclass(frozen=True)

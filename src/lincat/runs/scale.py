@@ -163,7 +163,7 @@ def _nodes_for(discount: FloatArray) -> FloatArray:
     like the density to the power of −1/3 (Panter and Dite, 1951).
     """
     low, high = float(discount.min()), float(discount.max())
-    if high - low <= _ROUNDING * high:
+    if high - low <= max(_ROUNDING * high, _BINS * np.finfo(np.float64).tiny):
         return np.unique([low, high])
     count, edge = np.histogram(discount, bins=_BINS)
     share = np.concatenate([[0.0], np.cumsum(np.cbrt(count))])

@@ -29,6 +29,7 @@ from lincat.runs.cells import cells_of, dense, nearest_cell, summed_by
 from lincat.runs.choosing import table_for
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
+from lincat.runs.holding_out import held_out_rows, spread_hold_out
 from lincat.runs.loop import Progress
 from lincat.runs.plan import PILOT
 from lincat.runs.scale import REWARD_NODES
@@ -36,7 +37,6 @@ from lincat.runs.site import GAMMAS, Clock, HeldReturns, Site, held_returns
 from lincat.runs.source_statistics import Cells, SourceStatistics, with_one_table
 from lincat.runs.sources import Opened
 from lincat.runs.stream import limited
-from lincat.runs.validation import held_out_rows, spread_hold_out
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.parts import settled
 from lincat.tables.stores import is_address

@@ -13,7 +13,7 @@ from lincat.inference.validate import validate
 from lincat.inference.validation import Validation
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
-from lincat.runs.held_out import SpreadHoldOut
+from lincat.runs.holding_out import REST
 from lincat.runs.model import Model
 from lincat.runs.realised import realised_returns
 from lincat.runs.shown import ShownStates
@@ -21,78 +21,12 @@ from lincat.runs.site import stretches
 from lincat.runs.sources import Opened
 from lincat.solvers.returns import true_returns
 
-# Of a return whose record breaks off, at most this much of what would follow may be missing.
-_TOLERANCE = 1e-2
-# Likewise where no record is long enough for that: the rest is then drawn from the model.
+# Of what is missing of a return where no record is long enough: it is then drawn from the model.
 _DRAWN = 0.5
-_MOST_HELD = 20_000
-_MOST_PARTS = 10  # of a record, from each of which some rows are held out
-_LOST = 0.02  # of all rows may be held out for the sake of returns from others
 _MOST_SCORED = 4_000  # of these, without being asked for
-_FEWEST_ENDS = 10  # of episodes, from which their length is known
 _ROLLOUTS = 4_000  # without being asked for
 # Rollouts from one state: enough to see its own distribution.
 _PER_STATE = 200
-
-
-def held_out_rows(n: int | None, opened: Opened) -> int:
-    """Return how many of the last steps to keep from the learner, for n returns to be known.
-
-    By default (None) a tenth of what there is, if that and the rest of the last returns is at most
-    three tenths.
-    """
-    if n == 0 or not opened.is_recorded:
-        return 0
-    if n is not None:
-        return n + _rest(opened.gamma, _TOLERANCE, n)
-    if not opened.rows or opened.is_live:  # a stream must not be looked into twice
-        return 0
-    return _a_tenth(opened.rows, opened.gamma, next(iter(opened.source.batches()), None))
-
-
-def spread_hold_out(n: int | None, opened: Opened) -> SpreadHoldOut | None:
-    """Return the same by default, as rows from every part of what there is.
-
-    None where parts would be too short for returns to be known, or where the last rows were asked
-    for.
-    """
-    if n is not None or not opened.is_recorded or not opened.rows or opened.is_live:
-        return None
-    first = next(iter(opened.source.batches()), None)
-    wanted, rest = _tenth_and_rest(opened.rows, opened.gamma, first)
-    parts = min(int(_LOST * opened.rows) // max(rest, 1), _MOST_PARTS)
-    return SpreadHoldOut(opened.rows, wanted + parts * rest, parts) if parts > 1 else None
-
-
-def held_out_of_stream(first: Steps, gamma: float) -> int:
-    """Return the same by default for a stream of unknown length, by its first steps."""
-    return _a_tenth(len(first), gamma, first)
-
-
-def _a_tenth(rows: int, gamma: float, first: Steps | None) -> int:
-    held = sum(_tenth_and_rest(rows, gamma, first))
-    return held if held <= 0.3 * rows else 0
-
-
-def _tenth_and_rest(rows: int, gamma: float, first: Steps | None) -> tuple[int, int]:
-    """How many returns are wanted, and the steps that the last of them takes to be known."""
-    n = min(rows // 10, _MOST_HELD)
-    return n, min(_rest(gamma, _TOLERANCE, n), _episode(first, rows))
-
-
-def _episode(first: Steps | None, rows: int) -> int:
-    """Steps within which most episodes end, by the first of them; all there are if none does."""
-    ends = 0 if first is None else int(first.terminated.sum())
-    if first is None or ends < _FEWEST_ENDS:
-        return rows
-    return 3 * len(first) // ends
-
-
-def _rest(gamma: float, tolerance: float, n: int) -> int:
-    """Steps after which what is missing of a return no longer counts; n where all counts."""
-    if gamma in (0.0, 1.0):
-        return 1 if gamma == 0.0 else n
-    return math.ceil(math.log(tolerance) / math.log(gamma))
 
 
 def check_model(
@@ -152,7 +86,7 @@ def _by_rollouts(
 def _by_held_out(
     model: Model, shown: ShownStates, held: Steps, gamma: float, config: EvaluationConfig
 ) -> Validation:
-    returns, usable = realised_returns(held, model, _TOLERANCE)
+    returns, usable = realised_returns(held, model, REST)
     drawn = not usable.any()
     if drawn:
         returns, usable = realised_returns(held, model, _DRAWN, drawn=True)

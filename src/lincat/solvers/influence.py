@@ -28,6 +28,9 @@ from lincat.solvers.batch import BatchSolution
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.totals import Totals
 
+#: Blocks of time below which nothing is known of errors.
+FEWEST_BLOCKS = 4
+
 _SHORT, _LONG = 20_000, 200_000  # transitions
 _TOO_SHORT = 1_000
 # Correlation of the scores of successive blocks that counts, and times its noise, 1/√blocks.
@@ -140,10 +143,10 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     # Without factors every solution costs about a sixth of Theta's.
     wanted = 16 if not solution.has_factors else 32 if count >= _LONG else 24
     most = min(wanted, blocks // 2)
-    if most < 2:
+    if blocks < FEWEST_BLOCKS:
         raise fail(
             "confidence",
-            "data in at least 4 blocks of time",
+            f"data in at least {FEWEST_BLOCKS} blocks of time",
             f"{count} transitions in {blocks}",
             "give more transitions, or a higher max_blocks= or memory_limit=",
         )
