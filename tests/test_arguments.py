@@ -100,3 +100,19 @@ def test_a_sparse_row_is_no_matrix():
     row = scipy.sparse.coo_array(np.ones(3))
     with pytest.raises(InvalidInputError, match=r"phi: expected a matrix of shape \(n, d\)"):
         check.check_sparse(row, "phi")
+
+
+@pytest.mark.parametrize("make", [np.asarray, scipy.sparse.csr_array])
+def test_features_whose_squares_are_no_numbers_are_refused(make):
+    process = lincat.MarkovRewardProcess.from_matrices(np.full((2, 2), 0.5), [0.0, 1.0])
+    Phi, grid = make(np.diag([1.0, -1e155])), lincat.Grid(0.0, 2.0, 4)
+    for call in (
+        lambda: lincat.solve_value(process, Phi, 0.5),
+        lambda: lincat.solve_categorical(process, Phi, grid, 0.5),
+        lambda: lincat.max_step_size(process, Phi, grid, 0.5),
+    ):
+        with pytest.raises(InvalidInputError, match=r"Phi: expected numbers within ±1e\+150, got"):
+            call()
+    largest = make(1e100 * np.eye(2))
+    value = lincat.solve_value(process, largest, 0.5)
+    np.testing.assert_allclose(largest @ value, [0.5, 1.5])

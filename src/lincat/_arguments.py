@@ -19,6 +19,7 @@ from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntA
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _LONGEST = 2000  # letters of a message
+_LARGEST_FEATURE = 1e150  # float64 holds its square, and sums of such
 
 
 class InvalidInputError(ValueError):
@@ -162,6 +163,11 @@ def check_plain(value: Any, argument: str) -> None:
         raise fail(argument, "numbers", f"times ({value.dtype})", remedy)
     if kind == "V":
         raise fail(argument, "numbers", f"records ({value.dtype})", "take one of their fields")
+    check_unmasked(value, argument)
+
+
+def check_unmasked(value: Any, argument: str) -> None:
+    """Refuse an array of which some is hidden: NumPy would take what lies under the mask."""
     if np.ma.is_masked(value):
         remedy = "leave these rows out, or fill them: .filled(number)"
         raise fail(argument, "numbers that are all there", "a masked array", remedy)
@@ -214,8 +220,13 @@ def check_features(Phi: Any, argument: str, *, rows: int) -> FeatureMatrix:
         matrix = check_sparse(Phi, argument)
         if matrix.shape[0] != rows:
             raise fail(argument, f"{rows} rows, one per state", f"shape {matrix.shape}")
-        return matrix
-    return check_array(Phi, argument, shape=(rows, None))
+        numbers = matrix.data
+    else:
+        matrix = numbers = check_array(Phi, argument, shape=(rows, None))
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest > _LARGEST_FEATURE:
+        raise fail(argument, f"numbers within ±{_LARGEST_FEATURE:g}", f"{largest:g}", "scale them")
+    return matrix
 
 
 def check_sparse(value: Any, argument: str) -> FeatureMatrix:

@@ -104,6 +104,8 @@ def test_no_standard_output_at_all_is_none_to_write_to(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["lincat", "solve", "nothing"])
     with pytest.raises(SystemExit) as ended:
         command.main()
+    sys.stdout.close()  # which a process leaves to its end
+    sys.stderr.close()
     assert ended.value.code == 2
 
 

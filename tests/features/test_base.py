@@ -221,3 +221,26 @@ def test_names_of_features_and_frames_are_those_that_were_fitted():
     assert isinstance(made, polars.DataFrame)
     assert made.columns == names
     assert features.set_output(transform="pandas").transform(frame).index.tolist() == [5, 6, 7]
+
+
+@pytest.mark.parametrize("method", ["fit", "transform", "lookup"])
+def test_what_lies_under_a_mask_is_no_observation(case, method):
+    """NumPy would take the number, or the name, that happens to be there."""
+    features, observations = case
+    rows = observations(60)
+    if rows.dtype.names:
+        pytest.skip("columns say by themselves which of their cells are missing")
+    features.fit(rows)
+    hidden = np.zeros(rows.shape, dtype=bool)
+    hidden[3] = True
+    with pytest.raises(lincat.InvalidInputError, match=r"observations: expected .* masked array"):
+        getattr(features, method)(np.ma.masked_array(rows, hidden))
+    getattr(features, method)(np.ma.masked_array(rows))  # nothing is hidden
+
+
+@pytest.mark.parametrize("kind", sorted(POINTS.keys() - {"transformer"}))
+def test_times_are_no_points(kind):
+    """Days at first and hours afterwards would be other numbers for the same time."""
+    times = np.array(["2026-01-01", "2026-01-02", "2026-01-05"], "datetime64[D]")
+    with pytest.raises(lincat.InvalidInputError, match=r"numbers, got times \(datetime64\[D\]\)"):
+        POINTS[kind]().fit(times)

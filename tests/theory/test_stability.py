@@ -157,3 +157,9 @@ def test_eigenvalues_that_converged_are_used_where_others_did_not(monkeypatch):
     kept = 0
     with pytest.raises(ArpackNoConvergence):
         lincat.max_step_size(*place, notion="deterministic")
+
+
+def test_features_too_small_to_have_squares_are_refused():
+    problem = lincat.catalog.paper()
+    with pytest.raises(lincat.InvalidInputError, match="a mean update that is stable"):
+        lincat.max_step_size(problem.process, 1e-170 * problem.Phi, problem.grid(5), 0.75)

@@ -18,7 +18,7 @@ from typing import Any, final
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, check_integer, check_number, fail
+from lincat._arguments import InvalidInputError, check_integer, check_number, check_plain, fail
 from lincat._text import counted, listed, shown
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.data.mixed import is_missing, is_mixed, is_text, mixed_of
@@ -337,6 +337,7 @@ def _restored_number(*, mean: Any, indicator: Any) -> _Number:
 def _as_mixed(observations: Any, columns: Any) -> Any:
     """Return mixed rows, with these columns if they are settled; points have columns x0, x1, ..."""
     if not is_mixed(observations):
+        check_plain(observations, "observations")
         try:
             points = np.asarray(observations, dtype=np.float64)
         except (TypeError, ValueError):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import InvalidInputError, fail
+from lincat._arguments import InvalidInputError, check_plain, check_unmasked, fail
 from lincat._text import shown
 from lincat._typing import BoolArray, FloatArray
 from lincat.data.mixed import is_mixed, rows_of
@@ -31,6 +31,7 @@ def as_points(observations: Any, width: int | None = None) -> FloatArray:
         array = np.asarray(observations)
         if array.dtype.kind == "c":
             raise fail("observations", "real numbers", "Complex data not supported")
+        check_plain(observations, "observations")
         if array.dtype.kind in "OUSMmcV":  # strings and the like: numbers only if all of them are
             array = np.asarray(observations, dtype=np.float64)
         array = np.ascontiguousarray(array, dtype=np.float64).reshape(array.shape)
@@ -94,6 +95,7 @@ def as_ids(observations: Any) -> Any:
         return [tuple(x) if isinstance(x, list) else x for x in observations]
     if is_mixed(observations):
         return rows_of(observations)
+    check_unmasked(observations, "observations")
     array = np.asarray(observations)
     if array.ndim == 2:
         return list(map(tuple, array.tolist()))
@@ -106,6 +108,7 @@ def as_ids(observations: Any) -> Any:
 
 def are_numbers_below(observations: Any, n: int) -> BoolArray:
     """Return which observations are state numbers 0 .. n - 1, in one column or none."""
+    check_unmasked(observations, "observations")
     array = np.asarray(observations)
     if array.dtype.kind not in "iufb" or array.size != len(array):
         return np.zeros(len(array), dtype=bool)

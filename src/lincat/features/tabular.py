@@ -8,7 +8,13 @@ from typing import Any, final
 
 import numpy as np
 
-from lincat._arguments import InvalidInputError, check_array, check_integer, fail
+from lincat._arguments import (
+    InvalidInputError,
+    check_array,
+    check_integer,
+    check_unmasked,
+    fail,
+)
 from lincat._text import shown
 from lincat._typing import BoolArray, FeatureMatrix, IntArray
 from lincat.features._base import Features
@@ -224,6 +230,7 @@ class Tabular(Features):
 
 def _check_numbers(observations: Any, n_states: int) -> IntArray:
     """Return state numbers, each in 0 .. n_states - 1."""
+    check_unmasked(observations, "observations")
     array = np.asarray(observations)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

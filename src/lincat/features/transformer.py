@@ -9,7 +9,14 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse
 
-from lincat._arguments import InvalidInputError, check_array, check_sparse, fail, reason
+from lincat._arguments import (
+    InvalidInputError,
+    check_array,
+    check_sparse,
+    check_unmasked,
+    fail,
+    reason,
+)
 from lincat._imports import import_name
 from lincat._text import shown
 from lincat._typing import FeatureMatrix
@@ -194,6 +201,7 @@ def _as_rows(observations: Any, mixed: Any) -> Any:
         return observations
     if scipy.sparse.issparse(observations):
         raise fail("observations", "an array", "a sparse matrix")
+    check_unmasked(observations, "observations")
     try:
         array = np.asarray(observations)
     except ValueError:

@@ -165,8 +165,9 @@ def _largest_eigenpairs(
 
 def _smallest_limit(values: FloatArray, vectors: FloatArray) -> tuple[float, FloatArray]:
     """min over λ of 2 Re(λ)/|λ|², where |1 − alpha λ| = 1, and the real part of its vector."""
-    limits = 2.0 * values.real / np.abs(values) ** 2
-    if limits.min() <= 0.0:
+    with np.errstate(all="ignore"):  # of eigenvalues that are zero, or too small to have squares
+        limits = 2.0 * values.real / np.abs(values) ** 2
+    if not 0.0 < limits.min() < np.inf:
         raise fail("process", "a mean update that is stable for small steps", "one that is not")
     worst = int(np.argmin(limits))
     return float(limits[worst]), np.asarray(vectors[:, worst].real)
