@@ -17,7 +17,8 @@ from numba import config, typeof
 from lincat.kernels import compiled, simd
 
 SECONDS = 0.7
-COMPILED = ("test_compiled.py", "test_simd.py", "test_guards.py")  # bad addresses, too
+# Bad addresses, too, and who listens to calls of compiled code.
+COMPILED = ("test_compiled.py", "test_simd.py", "test_guards.py", "test_callers.py")
 
 
 def _memory(array, at, lanes):
