@@ -138,6 +138,23 @@ def nearly_certain():
     return case("nearly certain", process, np.eye(S), 0.5, lincat.Grid(-6.0, 6.0, 240), (3, 17, 31))
 
 
+def rare_ruin():
+    """Ways of eight places to an end, each step a gain or a loss; one in 2,500 is a ruin."""
+    S = 8
+    s = np.arange(S)
+    following = np.stack([s + 1, s + 1, np.maximum(s - 1, 0), np.full(S, S)])
+    process = lincat.MarkovRewardProcess(
+        state=np.tile(s, 4),
+        reward=np.repeat([1.0, 0.0, -1.0, -15.0], S),
+        next_state=following.ravel(),
+        probability=np.repeat([0.4, 0.3, 0.2996, 0.0004], S),
+        terminal=[S],
+        initial=np.eye(S + 1)[0],
+    )
+    Phi = np.eye(S + 1)[:, :S]
+    return case("rare ruin", process, Phi, 0.95, lincat.Grid(-25.0, 15.0, 80), (0, 3, 6))
+
+
 CASES = (
     heavy_tails,
     slow_table,
@@ -146,6 +163,7 @@ CASES = (
     autoregression,
     lottery,
     nearly_certain,
+    rare_ruin,
 )
 
 

@@ -98,7 +98,7 @@ def test_discounts_that_differ_by_rounding_alone_are_two_nodes():
 
 @pytest.mark.parametrize("gamma", [GAMMA, 1.3])
 def test_contracts_where_second_moments_are_finite(gamma):
-    """The radius of Σ⁻¹ Σ b² phi phi'ᵀ, one row after the other."""
+    """The radius of Σ⁻¹ Σ E b² phi phi'ᵀ, one row after the other, b one of the nodes about it."""
     data = steps(500)
     features = lincat.Smooth(bumps=6).fit(data.observation)
     _, scale = fitted(data)
@@ -107,11 +107,35 @@ def test_contracts_where_second_moments_are_finite(gamma):
     Sigma, ahead = 0.0, 0.0
     for x, y, by in zip(data.observation, data.next_observation, b, strict=True):
         phi, phi_next = (features.transform(z[None])[0] for z in (x, y))
-        Sigma, ahead = Sigma + np.outer(phi, phi), ahead + by**2 * np.outer(phi, phi_next)
+        above = next((x for x in scale.nodes[1:] if x >= by), scale.nodes[-1])
+        below = scale.nodes[scale.nodes < above][-1]
+        up = (by - below) / (above - below)
+        squared = (up * above**2 + (1.0 - up) * below**2) * (by > 0.0)
+        Sigma, ahead = Sigma + np.outer(phi, phi), ahead + squared * np.outer(phi, phi_next)
     Sigma += 1e-6 * np.trace(Sigma) / len(Sigma) * np.eye(len(Sigma))
     radius = np.abs(np.linalg.eigvals(np.linalg.inv(Sigma) @ ahead)).max()
-    assert scale.contracts(features, data, gamma, ridge=1e-6) == (radius < 1.0)
-    assert (radius < 1.0) == (gamma < 1.0)
+    assert scale.contracts(features, data, gamma, ridge=1e-6) == (radius < (1 + GAMMA**2) / 2)
+    assert (radius < (1 + GAMMA**2) / 2) == (gamma < 1.0)
+
+
+def test_a_scale_that_varies_too_sharply_is_raised_until_it_contracts():
+    """States that are certain beside others: discounts of 5, rounded up to 10 where most are 1."""
+    rng = np.random.default_rng(0)
+    x = np.empty(4000)
+    x[0] = 0.0
+    for t in range(1, 4000):
+        x[t] = 0.7 * x[t - 1] + rng.normal()
+    no = np.zeros(3999, bool)
+    reward = np.exp(0.9 * x[:-1]) * rng.normal(size=3999)
+    data = Steps(x[:-1, None], reward, x[1:, None], no, no)
+    features = lincat.Smooth(bumps=6).fit(data.observation)
+    V = Potential.fit(features, [data], 0.9, ridge=1e-3)
+    plain = Scale.fit(features, data, V, 0.9, ridge=1e-3)
+    assert not plain.contracts(features, data, 0.9, ridge=1e-3)
+    raised = plain.contracting(features, data, 0.9, ridge=1e-3)
+    assert raised.least > plain.least
+    assert raised.nodes[-1] < plain.nodes[-1]
+    assert raised.contracts(features, data, 0.9, ridge=1e-3)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20))

@@ -104,10 +104,8 @@ class Candidate(NamedTuple):
             return Plan(features, None, None, self.n_step, pilot.ridge, reason)
         units = pilot.smooth(self.scale, seed=2)
         scale = Scale.fit(units, steps, potential, pilot.gamma, ridge=pilot.ridge)
-        if scale is not None and not scale.contracts(
-            features, steps, pilot.gamma, ridge=pilot.ridge
-        ):
-            scale = None
+        if scale is not None:
+            scale = scale.contracting(features, steps, pilot.gamma, ridge=pilot.ridge)
         units_said, width_said = "", ""
         if scale is not None:
             units_said, width_said = ", in units of a scale", f", the scale {units.n_features_}"

@@ -28,6 +28,7 @@ from lincat.runs.potential import Potential
 
 _KEY: Final = "lincat scale"
 _LEAST: Final = 0.15  # of the scale of all observations together
+_RAISED: Final = (1.0, 2.0, 3.5)  # times that, until discounts are not too large
 _ROUNDING: Final = 1e-9  # of values and rewards
 _NODES: Final = 8  # of discounts; sums are kept for each of them and each node of rewards
 _CHUNK: Final = 8192
@@ -79,12 +80,28 @@ class Scale:
         largest = np.abs(potential.values(steps.observation)).max()
         if not least > _ROUNDING * max(largest, np.abs(steps.reward).max()):
             return None
-        scale = cls(second, least, np.ones(1))
-        ahead = scale._discount(steps, *scale.both_values(steps), gamma)
+        return cls(second, least, np.ones(1))._placed(steps, gamma)
+
+    def _placed(self, steps: Steps, gamma: float) -> Scale:
+        """The same, with nodes where the discounts of these steps are."""
+        ahead = self._discount(steps, *self.both_values(steps), gamma)
         ahead = ahead[ahead > 0.0]
         if len(ahead):
-            scale.nodes = _nodes_for(ahead)
-        return scale
+            self.nodes = _nodes_for(ahead)
+        return self
+
+    def contracting(
+        self, features: Features, steps: Steps, gamma: float, *, ridge: float
+    ) -> Scale | None:
+        """Return the same with as large a ``least`` as it takes to contract; None if none does."""
+        for factor in _RAISED:
+            scale = self
+            if factor > 1.0:
+                raised = Scale(self.second, factor * self.least, self.nodes)
+                scale = raised._placed(steps, gamma)
+            if scale.contracts(features, steps, gamma, ridge=ridge):
+                return scale
+        return None
 
     def values(self, observations: Any) -> FloatArray:
         """Return σ of n observations, shape (n,)."""
@@ -95,10 +112,13 @@ class Scale:
         return steps.both(self.values)
 
     def contracts(self, features: Features, steps: Steps, gamma: float, *, ridge: float) -> bool:
-        """Return whether the second moment of Z, as a function of features, is finite.
+        """Return whether the second moment of Z, as a function of features, is well away from none.
 
-        It solves an equation with squares of discounts, of which some are above 1: where few rows
-        say little, their operator need not have a spectral radius below 1.
+        It solves an equation with squares of discounts, of which some are above 1, so that its
+        operator need not have a spectral radius below 1: where few rows say little, or where σ is
+        many times smaller at one state than at the next. That of a good scale is about gamma², of
+        discounts as they are rounded; nearer to 1 than to that, moments and their errors are those
+        of a few rows.
         """
         d = features.n_features_
         Sigma, ahead = np.zeros((d, d)), np.zeros((d, d))
@@ -106,10 +126,14 @@ class Scale:
             part = steps[begin : begin + _CHUNK]
             phi, phi_next = part.both(features.transform)
             discount = self._discount(part, *self.both_values(part), gamma)
+            below, above = self._about(discount)
+            # Rounded to one of two nodes a < b in its mean, δ² is (a + b) δ − a b.
+            squared = np.where(discount > 0.0, (below + above) * discount - below * above, 0.0)
             Sigma += phi.T @ phi
-            ahead += phi.T @ (phi_next * discount[:, None] ** 2)
+            ahead += phi.T @ (phi_next * squared[:, None])
         Sigma[np.diag_indices(d)] += max(ridge, 1e-10) * np.trace(Sigma) / d
-        return bool(np.abs(np.linalg.eigvals(np.linalg.solve(Sigma, ahead))).max() < 1.0)
+        radius = np.abs(np.linalg.eigvals(np.linalg.solve(Sigma, ahead))).max()
+        return bool(radius < min((1.0 + gamma**2) / 2.0, 1.0))
 
     def in_units(self, transitions: Transitions, steps: Steps, gamma: float) -> Transitions:
         """Return transitions of Z, from those of G − V(s)."""
@@ -123,12 +147,16 @@ class Scale:
 
     def _rounded(self, discount: FloatArray, reward: FloatArray) -> FloatArray:
         """One of the two nodes about each discount; 0 stays."""
-        nodes = self.nodes
-        at = np.clip(np.searchsorted(nodes, discount), 1, max(len(nodes) - 1, 1))
-        below, above = nodes[at - 1], nodes[np.minimum(at, len(nodes) - 1)]
+        below, above = self._about(discount)
         gap = np.where(above > below, above - below, 1.0)
         rounded = np.where(_uniform(reward, discount) * gap < discount - below, above, below)
         return np.where(discount > 0.0, rounded, 0.0)
+
+    def _about(self, discount: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The nodes below and above each discount, shape (n,) each."""
+        nodes = self.nodes
+        at = np.clip(np.searchsorted(nodes, discount), 1, max(len(nodes) - 1, 1))
+        return nodes[at - 1], nodes[np.minimum(at, len(nodes) - 1)]
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""
