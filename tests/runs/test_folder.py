@@ -223,10 +223,15 @@ def test_what_killed_processes_left_is_swept(folder):
     (draft / "model.safetensors").write_bytes(b"half")
     (folder.path / ".result.json.k3j_x9ab").write_bytes(b"half")
     (folder.path / ".mine").write_text("mine")
+    folder.parts.mkdir()
+    for name in ("0123456789ab-000003", ".0123456789ab-000004.m58m3fcw", ".mine"):
+        (folder.parts / name).write_bytes(b"half")
     folder.checkpoints.write(5, {"a": b"x"})
     folder.sweep()
     assert names(folder.checkpoints.path) == ["000000000005"]
-    assert names(folder.path) == [".mine", "checkpoints", "config.toml", "lock", "versions.json"]
+    assert names(folder.parts) == [".mine", "0123456789ab-000003"]
+    kept = [".mine", "checkpoints", "config.toml", "lock", "parts", "versions.json"]
+    assert names(folder.path) == kept
 
 
 # -------------------------------------------------------------------------------------- result

@@ -124,6 +124,24 @@ def test_a_run_that_is_stopped_amid_parts_continues(tmp_path, whole):
     assert learned(folder) == learned(whole)
 
 
+def test_a_run_that_is_killed_after_its_last_part_forgets_them_too(tmp_path, whole, monkeypatch):
+    folder = RunFolder.create(tmp_path / "run", whole.config)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as before_the_answer:
+        before_the_answer.setattr(EvaluationRun, "_conclude", killed)
+        with pytest.raises(KeyboardInterrupt):
+            for _ in EvaluationRun(folder, open_source(whole.config), pool=Here()).run():
+                pass
+    assert any(folder.parts.iterdir())
+    for _ in continued(RunFolder.open(folder.path), workers=1).run():
+        pass
+    assert learned(folder) == learned(whole)
+    assert not folder.parts.exists()
+
+
 def test_too_few_rows_for_the_features(tmp_path):
     pq.write_table(
         pa.table({"x": [0.1, 0.5, 0.3], "reward": [1.0, 0.0, 1.0]}), tmp_path / "a.parquet"

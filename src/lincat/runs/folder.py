@@ -150,6 +150,7 @@ class RunFolder:
     def sweep(self) -> None:
         """Remove what killed processes left half written; who calls this has the lock."""
         self.checkpoints.sweep()
+        self._drop_parts(r"\.[0-9a-f]{12}-\d{6}\..*")
         files = [file for name, file in vars(self).items() if name.endswith("_file")]
         sweep_drafts(files)
 
@@ -241,13 +242,14 @@ class RunFolder:
 
     def forget_parts(self) -> None:
         """Drop sums of parts, by their names: other programs may keep something there."""
-        if self.parts.is_dir():
-            for file in self.parts.iterdir():
-                # As they are called while they are written, too.
-                if re.fullmatch(r"\.?[0-9a-f]{12}-\d{6}(\..*)?", file.name):
-                    file.unlink(missing_ok=True)
-            if not any(self.parts.iterdir()):
-                self.parts.rmdir()
+        self._drop_parts(r"\.?[0-9a-f]{12}-\d{6}(\..*)?")  # as they are while written, too
+        if self.parts.is_dir() and not any(self.parts.iterdir()):
+            self.parts.rmdir()
+
+    def _drop_parts(self, names: str) -> None:
+        for file in self.parts.iterdir() if self.parts.is_dir() else ():
+            if re.fullmatch(names, file.name):
+                file.unlink(missing_ok=True)
 
     # --------------------------------------------------------------------------------- result
 

@@ -251,8 +251,6 @@ class EvaluationRun:
         held = work.held_out() if complete else None
         source.count_elsewhere(work.skipped, work.missing)
         self._conclude(held)
-        if complete:
-            self.folder.forget_parts()
         yield Progress("done", rows, total)
 
     def _batches(self, skip: int) -> Iterator[Steps]:
@@ -350,6 +348,8 @@ class EvaluationRun:
         )
         self.folder.write_model(model.files())  # solved by now, and with its errors
         self.folder.answer = answer
+        if complete:  # a run that was killed after its last part has some to forget, too
+            self.folder.forget_parts()
         for caution in answer.warnings:
             _log.warning("%s: %s", self.folder.path, caution.text)
         _log.info("%s: %s", self.folder.path, answer.verdict.sentence)
