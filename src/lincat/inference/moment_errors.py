@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lincat._typing import FeatureMatrix, FloatArray
-from lincat.solvers.influence import cosines
+from lincat.solvers.influence import FEWEST_BLOCKS, cosines
 from lincat.solvers.moments import Moments, cross_sum, solve_linear, weighted_cross
 from lincat.solvers.whitening import whiten
 from lincat.statistics.block_statistics import Statistics
@@ -62,7 +62,7 @@ def moment_errors(
     True
     """
     blocks = statistics.n_blocks
-    if blocks < 4:
+    if blocks < FEWEST_BLOCKS:
         return None
     orders = min(_COSINES, blocks // 2)
     weights = cosines(statistics.block_weights, orders)

@@ -24,7 +24,6 @@ from lincat.runs.potential import Potential
 from lincat.runs.scale import Scale
 
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
-_FEW, _SOME = 5_000, 50_000  # rows
 
 
 class Sizes(NamedTuple):
@@ -39,8 +38,8 @@ class Sizes(NamedTuple):
 
 
 SIZES = (
-    Sizes(_FEW, 64, 32, (16, 8), 128, (64, 16)),
-    Sizes(_SOME, 100, 64, (20, 16), 500, (250, 30)),
+    Sizes(5_000, 64, 32, (16, 8), 128, (64, 16)),
+    Sizes(50_000, 100, 64, (20, 16), 500, (250, 30)),
     Sizes(math.inf, 250, 100, (32, 20), 600, (400, 30)),
 )
 

@@ -7,7 +7,6 @@ candidate was fitted to.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -128,9 +127,7 @@ def _apart_means(table: Features, pilot: Pilot) -> Plan | None:
     potential = Potential.of_table(table, steps, gamma)
     if potential is None:
         return None
-    error = potential.errors(steps, gamma)
-    squared = replace(steps, reward=error**2, discount=steps.discounts(gamma) ** 2)
-    second = Potential.of_table(table, squared, gamma)
+    second = Potential.of_table(table, potential.squared(steps, gamma), gamma)
     if second is None:
         return None
     mean, variance = (x.values(steps.observation) for x in (potential, second))

@@ -7,6 +7,7 @@ the nearer it is to the mean return, the more alike are the distributions that a
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,14 @@ class Potential:
         """Return the TD errors r + δ V(s') − V(s) of steps, shape (n,)."""
         value, value_next = self.both_values(steps)
         return steps.reward + steps.discounts(gamma) * value_next - value
+
+    def squared(self, steps: Steps, gamma: float) -> Steps:
+        """Return steps whose return has the mean E (G − V(s))², were V the mean return.
+
+        TD errors would then be uncorrelated: rewards are their squares, and so are discounts.
+        """
+        errors, discount = self.errors(steps, gamma), steps.discounts(gamma)
+        return replace(steps, reward=errors**2, discount=discount**2)
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""

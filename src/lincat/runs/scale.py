@@ -12,7 +12,6 @@ step.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -64,17 +63,8 @@ class Scale:
         *,
         ridge: float,
     ) -> Scale | None:
-        """Return the scale of the steps; None where nothing about the potential is chance.
-
-        Were the potential the mean return, TD errors would be uncorrelated, and E (G − V(s))² that
-        of a return with rewards δ² and discount gamma².
-        """
-        squared = replace(
-            steps,
-            reward=potential.errors(steps, gamma) ** 2,
-            discount=steps.discounts(gamma) ** 2,
-        )
-        second = Potential.fit(features, [squared], gamma, ridge=ridge)
+        """Return the scale of the steps; None where nothing about the potential is chance."""
+        second = Potential.fit(features, [potential.squared(steps, gamma)], gamma, ridge=ridge)
         least = _LEAST * float(np.sqrt(np.maximum(second.values(steps.observation), 0.0).mean()))
         # Of a certain return, TD errors are what rounding left over.
         largest = np.abs(potential.values(steps.observation)).max()
