@@ -31,6 +31,7 @@ from .features.fourier import Fourier as Fourier
 from .features.identity import Identity as Identity
 from .features.levels import Levels as Levels
 from .features.lookup import Lookup as Lookup
+from .features.nearby import Nearby as Nearby
 from .features.points import Points as Points
 from .features.rbf import RadialBasis as RadialBasis
 from .features.scaling import Scaling as Scaling

@@ -14,11 +14,13 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
+import scipy.sparse
 
 from lincat._arguments import check_array, check_integer, check_number, fail
 from lincat._text import shown
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.features._base import Features
+from lincat.features.functions import dots
 
 _TAIL = 1e-3  # of the sample, on either side, beyond which nothing changes
 _CHUNK = 4096  # rows whose features of the function are made at a time
@@ -32,9 +34,9 @@ class Levels(Features):
     Parameters
     ----------
     beside : Features
-        The others, fitted, dense.
+        The others, fitted; no table.
     of : Features
-        Of the function, fitted, dense.
+        Of the function, fitted; no table.
     weights : array of shape (number of features of ``of``,)
     offset : float
     levels : int
@@ -91,8 +93,7 @@ class Levels(Features):
         parts = [observations]
         if isinstance(observations, np.ndarray):
             parts = [observations[i : i + _CHUNK] for i in range(0, len(observations), _CHUNK)]
-        # Row by row: products of matrices depend, in their last digits, on how many rows there are.
-        value = [np.einsum("ij,j->i", self.of.lookup(part), self._weights_) for part in parts]
+        value = [dots(self.of.lookup(part), self._weights_) for part in parts]
         return np.concatenate([np.zeros(0), *value]) + self._offset_
 
     def _places(self, value: FloatArray) -> FloatArray:
@@ -106,7 +107,10 @@ class Levels(Features):
         share = (z - levels[above - 1]) / (levels[above] - levels[above - 1])
         hats, rows = np.zeros((len(z), len(levels))), np.arange(len(z))
         hats[rows, above - 1], hats[rows, above] = 1.0 - share, share
-        return np.hstack([np.asarray(self.beside.lookup(observations)), hats])
+        beside = self.beside.lookup(observations)
+        if scipy.sparse.issparse(beside):
+            return scipy.sparse.hstack([beside, scipy.sparse.csr_array(hats)], format="csr")
+        return np.hstack([beside, hats])
 
     def _remarks(self, observations: Any) -> list[str]:
         return self.beside.remarks(observations)

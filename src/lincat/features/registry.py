@@ -13,6 +13,7 @@ FEATURES = Registry(
         "fourier": "Fourier",
         "rbf": "RadialBasis",
         "smooth": "Smooth",
+        "nearby": "Nearby",
         "mixed": "Mixed",
         "points": "Points",
         "scaling": "Scaling",
@@ -21,7 +22,10 @@ FEATURES = Registry(
         "levels": "Levels",
         "transformer": "FromTransformer",
     },
-    ("tabular", "tiles", "fourier", "rbf", "smooth", "mixed", "points", "scaling", "identity"),
+    (
+        *("tabular", "tiles", "fourier", "rbf", "smooth", "nearby", "mixed", "points"),
+        *("scaling", "identity"),
+    ),
 )
 #: What may be asked for by name.
 FEATURE_NAMES = ("auto", *FEATURES.offered)

@@ -37,6 +37,20 @@ def crps(cdf: FloatArray, grid: Grid, returns: FloatArray) -> FloatArray:
     return np.asarray(score + np.abs(returns - inside))  # beyond the grid F is 0 or 1
 
 
+def pinball(quantile: FloatArray, returns: FloatArray, level: float) -> FloatArray:
+    """Return the loss, shape (n,), that is least on average at the true quantile of the level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.inference.scores import pinball
+    >>> pinball(np.array([2.0, 2.0]), np.array([1.0, 4.0]), 0.05)
+    array([0.95, 0.1 ])
+    """
+    above = returns - quantile
+    return np.asarray(np.where(above < 0.0, (level - 1.0) * above, level * above))
+
+
 def half_mean_difference(returns: FloatArray, weights: FloatArray) -> float:
     """Return ½ E|Y − Y'| = ∫ F(1 − F) of weighted returns (m,): their CRPS as own prediction."""
     order = np.argsort(returns)

@@ -4,8 +4,9 @@ Numbers, with or without texts among them, get smooth features, and returns are 
 potential V, a richer function of the same numbers: the distributions of G − V(s) are alike, so that
 few features say how they differ. Where returns jump from one state to the next (an episode about to
 end), the jumps of G − V(s) are as hard as V itself; then features of G alone, and rewards of
-several steps, do better. Where V varies sharply, it needs many bumps, which elsewhere only add
-noise. In any case some features are levels of V (see ``features/levels.py``).
+several steps, do better. Where V varies sharply, it needs many narrow bumps, and so does the scale
+(see ``features/nearby.py``); elsewhere these only add noise. In any case some features are levels
+of V (see ``features/levels.py``).
 """
 
 from __future__ import annotations
@@ -18,11 +19,15 @@ from lincat.data.steps import Steps
 from lincat.features._base import Features
 from lincat.features.levels import Levels
 from lincat.features.mixed import Mixed
+from lincat.features.nearby import Nearby
 from lincat.features.smooth import Smooth
-from lincat.runs.plan import Plan
+from lincat.runs.plan import PSEUDO_ROWS, Plan
 from lincat.runs.potential import Potential
 from lincat.runs.scale import Scale
 
+_MOST_NARROW = 2500  # bumps
+_MOST_WIDE = 600  # of texts and numbers together
+_NARROW_PSEUDO = 1.0  # rows that a ridge of narrow bumps weighs as much as
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
 
 
@@ -33,14 +38,13 @@ class Sizes(NamedTuple):
     potential: int
     scale: int
     rest: tuple[int, int]  # what is learned about the potential, in units of the scale
-    rich: int  # a potential for returns that vary sharply
     plain: tuple[int, int]  # not about a potential
 
 
 SIZES = (
-    Sizes(5_000, 64, 32, (16, 8), 128, (64, 16)),
-    Sizes(50_000, 100, 64, (20, 16), 500, (250, 30)),
-    Sizes(math.inf, 250, 100, (32, 20), 600, (400, 30)),
+    Sizes(5_000, 64, 32, (16, 8), (64, 16)),
+    Sizes(50_000, 100, 64, (20, 16), (250, 30)),
+    Sizes(math.inf, 250, 100, (32, 20), (400, 30)),
 )
 
 
@@ -49,26 +53,44 @@ def sizes_for(rows: int) -> Sizes:
     return next(sizes for sizes in SIZES if rows <= sizes.rows)
 
 
+class Narrow(NamedTuple):
+    """How many narrow bumps, where returns vary sharply."""
+
+    potential: int
+    scale: int
+
+    @classmethod
+    def of(cls, rows: int) -> Narrow:
+        """As many as suit so many rows."""
+        return cls(*(min(round(a * math.sqrt(rows)), _MOST_NARROW) for a in (5.5, 3.0)))
+
+
 class Pilot:
-    """Steps that plans are fitted to; a potential is fitted once, for all of them."""
+    """The first steps, of ``rows`` in all, that plans are fitted to; a potential only once."""
 
-    def __init__(self, steps: Steps, gamma: float, ridge: float) -> None:
-        self.steps, self.gamma, self.ridge = steps, gamma, ridge
-        self._form = Mixed if is_mixed(steps.observation) else Smooth
-        self._potentials: dict[int, Potential] = {}
+    def __init__(self, steps: Steps, gamma: float, rows: int) -> None:
+        self.steps, self.gamma = steps, gamma
+        self.ridge, self.narrow_ridge = PSEUDO_ROWS / rows, _NARROW_PSEUDO / rows
+        self._mixed = is_mixed(steps.observation)
+        self._potentials: dict[tuple[int, bool], Potential] = {}
 
-    def smooth(self, bumps: int, seed: int = 0) -> Features:
+    def smooth(self, bumps: int, seed: int = 0, *, narrow: bool = False) -> Features:
         """Fit features with so many bumps."""
-        return self._form(bumps=bumps, seed=seed).fit(self.steps.observation)
+        sample = self.steps.observation
+        if self._mixed:
+            return Mixed(bumps=min(bumps, _MOST_WIDE), seed=seed).fit(sample)
+        form = Nearby if narrow else Smooth
+        return form(bumps=bumps, seed=seed).fit(sample)
 
-    def potential(self, bumps: int) -> Potential:
+    def potential(self, bumps: int, *, narrow: bool = False) -> Potential:
         """Fit a potential with so many bumps."""
-        if bumps not in self._potentials:
-            about = self.smooth(bumps, seed=1)
-            self._potentials[bumps] = Potential.fit(
-                about, [self.steps], self.gamma, ridge=self.ridge
+        if (bumps, narrow) not in self._potentials:
+            about = self.smooth(bumps, seed=1, narrow=narrow)
+            ridge = self.narrow_ridge if narrow else self.ridge
+            self._potentials[bumps, narrow] = Potential.fit(
+                about, [self.steps], self.gamma, ridge=ridge
             )
-        return self._potentials[bumps]
+        return self._potentials[bumps, narrow]
 
 
 class Candidate(NamedTuple):
@@ -77,6 +99,7 @@ class Candidate(NamedTuple):
     Without a scale returns are not learned about the potential: it is there for its levels alone.
     """
 
+    narrow: bool  # the bumps of potential and scale
     potential: int
     scale: int
     bumps: int
@@ -85,7 +108,7 @@ class Candidate(NamedTuple):
 
     def plan(self, pilot: Pilot) -> Plan:
         """Fit it."""
-        steps, potential = pilot.steps, pilot.potential(self.potential)
+        steps, potential = pilot.steps, pilot.potential(self.potential, narrow=self.narrow)
         features = Levels(
             pilot.smooth(self.bumps),
             potential.features,
@@ -101,8 +124,9 @@ class Candidate(NamedTuple):
                 f"than by distributions about a potential.{_said(features.beside)}"
             )
             return Plan(features, None, None, self.n_step, pilot.ridge, reason)
-        units = pilot.smooth(self.scale, seed=2)
-        scale = Scale.fit(units, steps, potential, pilot.gamma, ridge=pilot.ridge)
+        units = pilot.smooth(self.scale, seed=2, narrow=self.narrow)
+        ridge = pilot.narrow_ridge if self.narrow else pilot.ridge
+        scale = Scale.fit(units, steps, potential, pilot.gamma, ridge=ridge)
         if scale is not None:
             scale = scale.contracting(features, steps, pilot.gamma, ridge=pilot.ridge)
         units_said, width_said = "", ""
@@ -125,10 +149,12 @@ def _said(features: Features) -> str:
 def candidates_for(rows: int, long: int) -> list[Candidate]:
     """What may be tried with so many rows, the first by default."""
     sizes = sizes_for(rows)
+    narrow = Narrow.of(rows)
     centred = [
-        Candidate(bumps, sizes.scale, *sizes.rest, 1) for bumps in (sizes.potential, sizes.rich)
+        Candidate(False, sizes.potential, sizes.scale, *sizes.rest, 1),
+        Candidate(True, *narrow, *sizes.rest, 1),
     ]
-    plain = [Candidate(sizes.rich, 0, *sizes.plain, n) for n in sorted({1, long})]
+    plain = [Candidate(True, narrow.potential, 0, *sizes.plain, n) for n in sorted({1, long})]
     return [*centred, *plain]
 
 

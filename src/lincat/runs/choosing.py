@@ -17,7 +17,7 @@ from lincat.features.auto import are_ids
 from lincat.features.points import Points
 from lincat.features.tabular import Tabular
 from lincat.runs.candidates import Pilot, candidates_for, long_steps, sizes_for
-from lincat.runs.plan import PSEUDO_ROWS, Plan
+from lincat.runs.plan import Plan
 from lincat.runs.potential import Potential
 from lincat.runs.trial import trial
 
@@ -49,12 +49,12 @@ def choose_plan(
     expected = max(rows or 0, len(pilot))
     table = table_for(pilot, space)
     if table is not None:
-        return _table_plan(table, Pilot(pilot, gamma, PSEUDO_ROWS / expected), expected)
+        return _table_plan(table, Pilot(pilot, gamma, expected), expected)
     long, some = long_steps(pilot, gamma), pilot[-_TRIAL_ROWS:]
     # Tried at sizes that suit the rows of a trial.
     best = trial(some, gamma, candidates_for(len(some), long))
     chosen = candidates_for(expected, long)[best]
-    return chosen.plan(Pilot(pilot, gamma, PSEUDO_ROWS / expected))
+    return chosen.plan(Pilot(pilot, gamma, expected))
 
 
 def table_for(pilot: Steps, space: ObservationSpace) -> Features | None:

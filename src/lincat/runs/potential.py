@@ -17,11 +17,11 @@ from scipy.sparse.linalg import splu
 
 from lincat._arguments import check_array, fail
 from lincat._tensors import pack, read_packed, unpack
-from lincat._typing import FloatArray, IntArray
+from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.data.steps import Steps
 from lincat.features._base import Features
-from lincat.solvers.moments import solve_linear
-from lincat.statistics.totals import Totals
+from lincat.features.functions import dots
+from lincat.solvers.moments import solve_square
 
 _KEY = "lincat potential"
 _CHUNK = 8192
@@ -54,37 +54,31 @@ class Potential:
         return of all states together, which is the offset.
         """
         d = features.n_features_
-        Sigma, cross = np.zeros((d, d)), np.zeros((d, d))
+        Sigma: FeatureMatrix = scipy.sparse.csr_array((d, d))  # dense as soon as features are
+        cross: FeatureMatrix = scipy.sparse.csr_array((d, d))
         gained, lost = np.zeros(d), np.zeros(d)  # Σ phi r and Σ phi (1 − δ)
-        reward, ended, count = 0.0, 0.0, 0
+        reward, ended, largest = 0.0, 0.0, 0.0
         for part in steps:
             for begin in range(0, len(part), _CHUNK):
                 some = part[begin : begin + _CHUNK]
                 phi, phi_next = some.both(features.transform)
                 discount, weight, weighted = some.discounts(gamma), np.ones(len(some)), phi
                 if some.weight is not None:
-                    weight, weighted = some.weight, phi * some.weight[:, None]
-                Sigma += weighted.T @ phi  # half the work where that is phiᵀphi
-                cross += weighted.T @ (phi_next * discount[:, None])
+                    weight, weighted = some.weight, _times(phi, some.weight)
+                Sigma = Sigma + weighted.T @ phi  # half the work where that is phiᵀphi
+                cross = cross + weighted.T @ _times(phi_next, discount)
                 gained += weighted.T @ some.reward
                 lost += weighted.T @ (1.0 - discount)
                 reward += float(weight @ some.reward)
                 ended += float(weight @ (1.0 - discount))
-                count += len(some)
+                largest = max(largest, float(discount.max(initial=0.0)))
         # V = offset + phi·w has rewards r − (1 − δ) offset.
         offset = reward / ended if ended > 0.0 else 0.0
-        right, one = gained - offset * lost, np.ones(1)
-        totals = Totals(
-            0.0 * one,
-            np.array([1]),
-            np.nan * one,
-            cross[None],
-            right[None],
-            Sigma,
-            count,
-            float(count),
-        )
-        return cls(features, solve_linear(totals, one, right, ridge=ridge), offset)
+        matrix = Sigma - cross
+        matrix = matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix)
+        matrix[np.diag_indices(d)] += ridge * Sigma.trace() / d
+        right = gained - offset * lost
+        return cls(features, solve_square(matrix, right, np.array([largest])), offset)
 
     @classmethod
     def of_table(cls, table: Features, steps: Steps, gamma: float) -> Potential | None:
@@ -111,7 +105,7 @@ class Potential:
     def values(self, observations: Any) -> FloatArray:
         """Return V of n observations, shape (n,)."""
         if not self.features.table:
-            return np.asarray(self.features.lookup(observations) @ self.weights) + self.offset
+            return dots(self.features.lookup(observations), self.weights) + self.offset
         known = self.features.knows(observations)
         rows = np.full(len(known), len(self.weights))
         rows[known] = self.features.lookup(observations[known])
@@ -157,3 +151,10 @@ class Potential:
             return cls(features, weights, float(check_array(arrays["offset"], "offset")[0]))
 
         return read_packed(path, "file of a potential", build)
+
+
+def _times(rows: FeatureMatrix, factor: FloatArray) -> FeatureMatrix:
+    """Rows, each times its factor."""
+    if scipy.sparse.issparse(rows):
+        return scipy.sparse.diags_array(factor, format="csr") @ rows
+    return rows * factor[:, None]

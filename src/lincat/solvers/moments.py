@@ -146,12 +146,17 @@ def solve_linear(
             raise no_single_solution(discounts) from None
     else:
         matrix.flat[:: len(matrix) + 1] += 1.0
-        factors, pivots, zero_pivot = lapack.dgetrf(matrix)
-        condition, _ = lapack.dgecon(factors, np.abs(matrix).sum(axis=0).max())
-        if zero_pivot or condition < _SINGULAR:
-            raise no_single_solution(discounts)
-        solution = scipy.linalg.lu_solve((factors, pivots), right)
+        solution = solve_square(matrix, right, discounts)
     return np.asarray(whitening.up(solution.T).T)
+
+
+def solve_square(matrix: FloatArray, right: FloatArray, discounts: FloatArray) -> FloatArray:
+    """Return x with matrix x = right; these discounts are named where there is no single x."""
+    factors, pivots, zero_pivot = lapack.dgetrf(matrix)
+    condition, _ = lapack.dgecon(factors, np.abs(matrix).sum(axis=0).max())
+    if zero_pivot or condition < _SINGULAR:
+        raise no_single_solution(discounts)
+    return np.asarray(scipy.linalg.lu_solve((factors, pivots), right))
 
 
 def widening(
