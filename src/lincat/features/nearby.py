@@ -23,7 +23,7 @@ from lincat.features._base import Features
 from lincat.features.bounds import input_names
 from lincat.features.centers import spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
-from lincat.features.standardise import check_factors, standardise
+from lincat.features.standardise import check_factors, check_importance, standardise
 
 _FAR = 5.0  # standard deviations from which on nothing changes
 _QUADRATIC = 8  # coordinates up to which products are taken
@@ -40,13 +40,15 @@ class Nearby(Features):
         In all.
     neighbours : int
         Bumps that an observation has.
+    importance : array of shape (m,), optional
+        How much each coordinate counts in distances from bumps; 1 by default.
     seed : int
         For the choice of centres.
 
     Attributes
     ----------
     centers_ : array of shape (bumps, m)
-        In standard deviations of the sample.
+        In standard deviations of the sample, times the importance.
 
     Examples
     --------
@@ -62,9 +64,12 @@ class Nearby(Features):
 
     kind = "nearby"
 
-    def __init__(self, *, bumps: int = 600, neighbours: int = 24, seed: int = 0) -> None:
+    def __init__(
+        self, *, bumps: int = 600, neighbours: int = 24, importance: Any = None, seed: int = 0
+    ) -> None:
         self.bumps = bumps
         self.neighbours = neighbours
+        self.importance = importance
         self.seed = seed
 
     def _fit(self, observations: Any) -> None:
@@ -73,11 +78,12 @@ class Nearby(Features):
         neighbours = check_integer(self.neighbours, "neighbours", low=1)
         rng = np.random.default_rng(check_integer(self.seed, "seed", low=0))
         self._shift_, self._factor_ = standardise(points)
+        self._importance_ = check_importance(self.importance, points.shape[1])
         z = self._standardised(points)
         self._low_, self._high_ = z.min(axis=0), z.max(axis=0)
         if len(z) > _SAMPLE:
             z = z[rng.choice(len(z), _SAMPLE, replace=False)]
-        self._settle(spread_centers(z, bumps, rng), neighbours)
+        self._settle(spread_centers(z * self._importance_, bumps, rng), neighbours)
 
     def _settle(self, centers: FloatArray, neighbours: int) -> None:
         from scipy.spatial import KDTree
@@ -101,7 +107,7 @@ class Nearby(Features):
         z = np.clip(self._standardised(points), self._low_, self._high_)
         first, second = self._pairs_
         plain = np.concatenate([np.ones((len(z), 1)), z, z[:, first] * z[:, second]], axis=1)
-        weight, nearest = self._bumps(z)
+        weight, nearest = self._bumps(z * self._importance_)
         quadratic = np.broadcast_to(np.arange(plain.shape[1]), plain.shape)
         columns = np.concatenate([quadratic, nearest + plain.shape[1]], axis=1, dtype=np.int32)
         values = np.concatenate([plain, weight], axis=1)
@@ -140,6 +146,7 @@ class Nearby(Features):
         arrays = {
             "shift": self._shift_,
             "factor": self._factor_,
+            "importance": self._importance_,
             "low": self._low_,
             "high": self._high_,
             "centers": self.centers_,
@@ -149,6 +156,7 @@ class Nearby(Features):
     def _restore(self, arrays: dict[str, Any], values: dict[str, Any]) -> None:
         self._shift_, self._factor_ = check_factors(arrays["shift"], arrays["factor"])
         m = len(self._shift_)
+        self._importance_ = check_importance(arrays["importance"], m)
         self._low_ = check_array(arrays["low"], "low", shape=(m,))
         self._high_ = check_array(arrays["high"], "high", shape=(m,))
         centers = check_array(arrays["centers"], "centers", shape=(None, m))

@@ -23,7 +23,7 @@ from lincat.features._base import Features
 from lincat.features.bounds import input_names
 from lincat.features.centers import spacing_of, spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
-from lincat.features.standardise import check_factors, standardise
+from lincat.features.standardise import check_factors, check_importance, standardise
 
 _FAR = 5.0  # standard deviations from which on nothing changes
 _QUADRATIC = 8  # coordinates up to which products are taken
@@ -44,6 +44,8 @@ class Smooth(Features):
         A coordinate that takes at most so many values in the sample is kept apart by value.
     apart : sequence of int, optional
         The coordinates to keep apart, whatever values they take; by default those with few.
+    importance : array of shape (m,), optional
+        How much each coordinate counts in distances from bumps; 1 by default.
     seed : int
         For the choice of centres.
 
@@ -71,11 +73,13 @@ class Smooth(Features):
         bumps: int = 64,
         few_values: int = 8,
         apart: Sequence[int] | None = None,
+        importance: Any = None,
         seed: int = 0,
     ) -> None:
         self.bumps = bumps
         self.few_values = few_values
         self.apart = apart
+        self.importance = importance
         self.seed = seed
 
     def _fit(self, observations: Any) -> None:
@@ -98,6 +102,7 @@ class Smooth(Features):
         self._apart_ = apart
         self._shift_, self._factor_ = standardise(points)
         self._bend_ = ~apart & (self._factor_ > 0.0)
+        self._importance_ = check_importance(self.importance, points.shape[1])
         bent = self._bent(points)
         group = self._groups(points)
         share = bumps // len(combinations)
@@ -109,7 +114,7 @@ class Smooth(Features):
             self._low_[g], self._high_[g] = inside.min(axis=0), inside.max(axis=0)
             if len(inside) > _SAMPLE:
                 inside = inside[rng.choice(len(inside), _SAMPLE, replace=False)]
-            centers, width = _bumps(inside, share, seed)
+            centers, width = _bumps(inside, share, self._importance_[self._bend_], seed)
             self._centers_.append(centers)
             self._widths_.append(width)
         self._lay_out()
@@ -165,7 +170,7 @@ class Smooth(Features):
         plain = np.concatenate(
             [np.ones((len(z), 1)), z, z[:, self._pairs_[0]] * z[:, self._pairs_[1]]], axis=1
         )
-        unit, origin = np.ones(z.shape[1]), np.zeros(z.shape[1])
+        unit, origin = self._importance_[self._bend_], np.zeros(z.shape[1])
         for g, (centers, width) in enumerate(zip(self._centers_, self._widths_, strict=True)):
             rows = np.flatnonzero(group == g)
             begin, middle = self._begin_[g], self._begin_[g] + plain.shape[1]
@@ -203,6 +208,7 @@ class Smooth(Features):
             "factor": self._factor_,
             "apart": self._apart_,
             "bend": self._bend_,
+            "importance": self._importance_,
             "combinations": self.combinations_,
             "low": self._low_,
             "high": self._high_,
@@ -218,6 +224,7 @@ class Smooth(Features):
             check_array(arrays[name], name, shape=self._shift_.shape) != 0.0
             for name in ("apart", "bend")
         )
+        self._importance_ = check_importance(arrays["importance"], self._shift_.size)
         shape = (None, int(self._apart_.sum()))
         self.combinations_ = check_array(arrays["combinations"], "combinations", shape=shape)
         shape = (None, int(self._bend_.sum()))
@@ -234,12 +241,19 @@ class Smooth(Features):
         self._lay_out()
 
 
-def _bumps(points: FloatArray, count: int, seed: int) -> tuple[FloatArray, float]:
-    """Return centres (count, m) and a width, chosen as if each coordinate had spread 1."""
+def _bumps(
+    points: FloatArray, count: int, importance: FloatArray, seed: int
+) -> tuple[FloatArray, float]:
+    """Return centres (count, m) and a width, chosen as if each coordinate had spread 1.
+
+    Both are in coordinates times their importance, which is where distances are taken.
+    """
     if points.shape[1] == 0:
         return np.zeros((0, 0)), 1.0
     shift, factor = standardise(points)
-    centers = spread_centers((points - shift) * factor, count, np.random.default_rng(seed))
+    placed = (points - shift) * factor * importance
+    centers = spread_centers(placed, count, np.random.default_rng(seed))
     # Back in the coordinates of all, so that one kernel serves every combination.
     scale = np.where(factor > 0.0, factor, 1.0)
-    return centers / scale + shift, spacing_of(centers) / float(np.exp(np.log(scale).mean()))
+    spacing = spacing_of(centers) / float(np.exp(np.log(scale).mean()))
+    return centers / scale + shift * importance, spacing

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from lincat._arguments import check_array, fail
+from lincat._text import shown
 from lincat._typing import FloatArray
+
+_LEAST = 1e-3  # that a coordinate may count
 
 
 def standardise(points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -33,3 +38,13 @@ def check_factors(shift: FloatArray, factor: FloatArray) -> tuple[FloatArray, Fl
     if shift.size == 0 or (factor < 0.0).any():
         raise fail("factor", "numbers of at least 0", factor)
     return shift, factor
+
+
+def check_importance(importance: Any, m: int) -> FloatArray:
+    """Return how much each of m coordinates counts in distances: 1, unless something is given."""
+    if importance is None:
+        return np.ones(m)
+    counts = check_array(importance, "importance", shape=(m,))
+    if not ((counts >= _LEAST) & (counts <= 1.0)).all():
+        raise fail("importance", f"numbers from {_LEAST:g} to 1", shown(counts))
+    return counts

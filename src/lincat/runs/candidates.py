@@ -12,8 +12,10 @@ of V (see ``features/levels.py``).
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
+from lincat._typing import FloatArray
 from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps
 from lincat.features._base import Features
@@ -23,6 +25,7 @@ from lincat.features.nearby import Nearby
 from lincat.features.smooth import Smooth
 from lincat.runs.plan import PSEUDO_ROWS, Plan
 from lincat.runs.potential import Potential
+from lincat.runs.relevance import importance_of
 from lincat.runs.scale import Scale
 
 _MOST_NARROW = 2500  # bumps
@@ -74,13 +77,18 @@ class Pilot:
         self._mixed = is_mixed(steps.observation)
         self._potentials: dict[tuple[int, bool], Potential] = {}
 
+    @cached_property
+    def importance(self) -> FloatArray | None:
+        """How much each number counts."""
+        return None if self._mixed else importance_of(self.steps, self.gamma)
+
     def smooth(self, bumps: int, seed: int = 0, *, narrow: bool = False) -> Features:
         """Fit features with so many bumps."""
         sample = self.steps.observation
         if self._mixed:
             return Mixed(bumps=min(bumps, _MOST_WIDE), seed=seed).fit(sample)
         form = Nearby if narrow else Smooth
-        return form(bumps=bumps, seed=seed).fit(sample)
+        return form(bumps=bumps, importance=self.importance, seed=seed).fit(sample)
 
     def potential(self, bumps: int, *, narrow: bool = False) -> Potential:
         """Fit a potential with so many bumps."""

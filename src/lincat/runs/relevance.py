@@ -1,0 +1,65 @@
+"""Which numbers returns depend on.
+
+Bumps spread over all numbers of an observation, also over those that say nothing of the return, and
+the more there are of these, the fewer bumps are left for the others. So a first fit of mean and
+spread, by a few bumps over all of them, says which numbers move neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from lincat._typing import FloatArray
+from lincat.data.steps import Steps
+from lincat.features.smooth import Smooth
+from lincat.runs.potential import Potential
+
+_ROWS: Final = 25_000  # that the first fit is made of, at most
+_BUMPS: Final = 64
+_PSEUDO_ROWS: Final = 15.0
+_POINTS: Final = 2_000  # at which numbers are moved
+_MOVE: Final = 0.5  # standard deviations, in all
+_LEAST_SPREAD: Final = 0.02  # of the mean second moment
+_NOTHING: Final = 0.15  # of what the most important number moves
+_SHRUNK: Final = 0.2  # how much a number counts that moves no more than that
+
+
+def importance_of(steps: Steps, gamma: float) -> FloatArray | None:
+    """Return how much each of m numbers counts, 1 or less, shape (m,); None if all count alike.
+
+    It is said by the root mean square of how far V and σ, the mean and the standard deviation of
+    the return, move with it: by half a standard deviation, at observations of these steps.
+    """
+    points = np.asarray(steps.observation, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] < 2:
+        return None
+    some = steps[-_ROWS:]
+    ridge = _PSEUDO_ROWS / len(some)
+    mean, spread = (Smooth(bumps=_BUMPS, seed=seed).fit(some.observation) for seed in (1, 2))
+    V = Potential.fit(mean, [some], gamma, ridge=ridge)
+    second = Potential.fit(spread, [V.squared(some, gamma)], gamma, ridge=ridge)
+    at = points[:: -(-len(points) // _POINTS)]
+    least = _LEAST_SPREAD * max(float(second.values(at).mean()), 0.0)
+
+    def sigma(rows: FloatArray) -> FloatArray:
+        return np.sqrt(np.maximum(second.values(rows), least))
+
+    moved = np.hypot(_moved(V.values, at), _moved(sigma, at))
+    if not moved.max() > 0.0:
+        return None
+    nothing = moved <= _NOTHING * moved.max()
+    return np.where(nothing, _SHRUNK, 1.0) if nothing.any() else None
+
+
+def _moved(function: Callable[[FloatArray], FloatArray], at: FloatArray) -> FloatArray:
+    """The root mean square of what a function moves with each number, shape (m,)."""
+    found = []
+    for j, step in enumerate(0.5 * _MOVE * at.std(axis=0)):
+        below, above = at.copy(), at.copy()
+        below[:, j] -= step
+        above[:, j] += step
+        found.append(np.sqrt(np.mean((function(above) - function(below)) ** 2)))
+    return np.array(found)
