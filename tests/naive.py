@@ -594,12 +594,40 @@ def smooth_features(sample, rows, bent, apart, kept):
             z = [min(max(x, a), b) for x, a, b in zip(free, low, high, strict=True)]
             plain = [1.0, *z, *(z[i] * z[j] for i in range(len(z)) for j in range(i, len(z)))]
             centers = kept["centers"][end - count : end]
-            near = [math.exp(-sum((z - c) ** 2) / (2.0 * width**2)) for c in centers]
+            places = np.array(z) * kept["importance"][bent]
+            near = [math.exp(-sum((places - c) ** 2) / (2.0 * width**2)) for c in centers]
             mine = [*plain, *(x / sum(near) for x in near)]
             here = all(row[j] == x for j, x in zip(apart, combination, strict=True))
             features += mine if here else [0.0] * len(mine)
         out.append(features)
     return np.array(out)
+
+
+def nearby_features(sample, rows, importance, neighbours, kept):
+    """lincat.Nearby from its definition; centres are taken as they are in ``kept``."""
+    mean, deviation = sample.mean(axis=0), sample.std(axis=0)
+    centers = kept["centers"]
+    k = min(neighbours, len(centers))
+    out = []
+    for row in rows:
+        z = np.clip((row - mean) / deviation, -5.0, 5.0)
+        z = [min(max(x, a), b) for x, a, b in zip(z, kept["low"], kept["high"], strict=True)]
+        plain = [1.0, *z, *(z[i] * z[j] for i in range(len(z)) for j in range(i, len(z)))]
+        distance = [math.dist(np.array(z) * importance, c) for c in centers]
+        order = sorted(range(len(centers)), key=lambda j: distance[j])
+        # Where all centres are near, as far again as the last one.
+        reach = distance[order[k]] if k < len(centers) else 2.0 * distance[order[-1]]
+        bumps = [0.0] * len(centers)
+        for j in order[:k]:
+            x = distance[j] / reach if reach > 0.0 else 0.0
+            bumps[j] = (1.0 - x) ** 4 * (4.0 * x + 1.0)
+        out.append([*plain, *(x / sum(bumps) for x in bumps)])
+    return np.array(out)
+
+
+def pinball(quantile, y, level):
+    """The loss whose mean is least at the quantile (Koenker and Bassett 1978)."""
+    return (y - quantile) * (level - (y < quantile))
 
 
 def level_hats(value, kept):

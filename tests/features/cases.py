@@ -35,6 +35,12 @@ def levels():
     return lincat.Levels(beside, of, np.array([1.0, -0.5, 0.25, 2.0]), 0.5, levels=7)
 
 
+def levels_beside_few():
+    """Beside features of which each row has a few, along a function of such."""
+    few = lincat.Nearby(bumps=9, neighbours=3).fit(points(60))
+    return lincat.Levels(few, few, np.arange(few.n_features_) / 9.0, levels=5)
+
+
 # kind -> (features, observations by number and seed)
 POINTS = {
     "tiles": lambda: lincat.Tiles(tilings=4, bins=3),
@@ -43,6 +49,7 @@ POINTS = {
     "rbf": lambda: lincat.RadialBasis(centers=7),
     "plain rbf": lambda: lincat.RadialBasis(centers=7, normalised=False, width=0.7, seed=3),
     "smooth": lambda: lincat.Smooth(bumps=9),
+    "nearby": lambda: lincat.Nearby(bumps=20, neighbours=5),
     "points": lambda: lincat.Points(),
     "scaling": lambda: lincat.Scaling(),
     "bare scaling": lambda: lincat.Scaling(intercept=False, unit_norm=False),
@@ -53,6 +60,7 @@ OTHERS = {
     "points": (lambda: lincat.Points(), points),
     "smooth": (lambda: lincat.Smooth(bumps=12), points),
     "levels": (levels, points),
+    "levels beside few": (levels_beside_few, points),
     "mixed": (lambda: lincat.Mixed(bumps=24, rare=5), frames),
     "frames": (lambda: lincat.Tabular(capacity=300), frames),
     "tabular": (lambda: lincat.Tabular(capacity=30), names),

@@ -102,8 +102,8 @@ def test_bad_samples_are_refused():
 
 
 def test_names_give_features():
-    points = ("tiles", "fourier", "rbf", "smooth", "mixed", "points", "scaling", "identity")
-    assert FEATURE_NAMES == ("auto", "tabular", *points)
+    points = ("tiles", "fourier", "rbf", "smooth", "nearby", "mixed", "points", "scaling")
+    assert FEATURE_NAMES == ("auto", "tabular", *points, "identity")
     for name in FEATURE_NAMES[1:]:
         assert features_from_name(name).kind == name
     assert features_from_name("auto") is None

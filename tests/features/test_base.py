@@ -159,7 +159,7 @@ def test_single_numbers_may_come_in_one_dimension(kind):
 
 
 # Smooth features are for batch solutions, which do not mind their length; points are a table.
-ANY_LENGTH = ("identity", "bare scaling", "transformer", "smooth", "points")
+ANY_LENGTH = ("identity", "bare scaling", "transformer", "smooth", "nearby", "points")
 
 
 @pytest.mark.parametrize("kind", [k for k in POINTS if k not in ANY_LENGTH])

@@ -22,9 +22,10 @@ def sample(n=400, seed=0):
     return np.stack(columns, axis=1)
 
 
-def test_against_the_definition():
+@pytest.mark.parametrize("importance", [None, [1.0, 0.2, 1.0, 0.5, 1.0]])
+def test_against_the_definition(importance):
     points, rows = sample(), sample(60, seed=1)
-    smooth = lincat.Smooth(bumps=30).fit(points)
+    smooth = lincat.Smooth(bumps=30, importance=importance).fit(points)
     assert len(smooth.combinations_) == 6
     assert smooth.n_features_ == 6 * (1 + 2 + 3) + 30
     arrays, _ = smooth._state()
@@ -112,6 +113,7 @@ def test_a_constant_sample_has_a_constant_feature():
     [
         ({"bumps": 0}, "bumps: expected an integer of at least 1"),
         ({"few_values": -1}, "few_values: expected an integer of at least 0"),
+        ({"importance": [2.0] * 5}, "importance: expected numbers from 0.001 to 1"),
         ({"seed": -1}, "seed: expected an integer of at least 0"),
     ],
 )
@@ -126,3 +128,12 @@ def test_bad_rows_are_named():
     rows[2, 1] = np.nan
     with pytest.raises(lincat.InvalidInputError, match="nan"):
         smooth.transform(rows)
+
+
+def test_files_of_before_know_no_importance():
+    smooth = lincat.Smooth(bumps=30).fit(sample())
+    arrays, _ = smooth._state()
+    del arrays["importance"]
+    older = lincat.Smooth(bumps=30)
+    older._restore(arrays, {})
+    np.testing.assert_array_equal(older.transform(sample(9)), smooth.transform(sample(9)))

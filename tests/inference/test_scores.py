@@ -36,6 +36,28 @@ def test_crps_equals_the_pairwise_form_and_scoringrules(case):
         np.testing.assert_allclose(got[i], theirs, atol=1e-9 * scale)
 
 
+@given(
+    arrays(np.float64, (5,), elements=finite_floats(-9, 9)),
+    arrays(np.float64, (5,), elements=finite_floats(-9, 9)),
+    finite_floats(0.01, 0.99),
+)
+def test_pinball_loss(quantile, returns, level):
+    naively = [naive.pinball(q, y, level) for q, y in zip(quantile, returns, strict=True)]
+    found = scores.pinball(quantile, returns, level)
+    np.testing.assert_allclose(found, naively, atol=1e-12)
+    assert (found >= 0.0).all()
+    np.testing.assert_allclose(
+        found, scoringrules.quantile_score(returns, quantile, level), atol=1e-12
+    )
+
+
+def test_pinball_loss_is_least_at_the_quantile():
+    returns = np.random.default_rng(0).exponential(size=20_000)
+    at = np.linspace(0.01, 0.2, 96)
+    loss = [scores.pinball(np.full(len(returns), q), returns, 0.05).mean() for q in at]
+    assert at[int(np.argmin(loss))] == pytest.approx(-np.log(0.95), abs=0.005)
+
+
 @given(cases())
 def test_distance_equals_the_integral_from_jump_to_jump(case):
     grid, pmf, returns = case

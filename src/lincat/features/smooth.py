@@ -224,7 +224,7 @@ class Smooth(Features):
             check_array(arrays[name], name, shape=self._shift_.shape) != 0.0
             for name in ("apart", "bend")
         )
-        self._importance_ = check_importance(arrays["importance"], self._shift_.size)
+        self._importance_ = check_importance(arrays.get("importance"), self._shift_.size)
         shape = (None, int(self._apart_.sum()))
         self.combinations_ = check_array(arrays["combinations"], "combinations", shape=shape)
         shape = (None, int(self._bend_.sum()))
