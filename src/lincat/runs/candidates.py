@@ -41,13 +41,14 @@ class Sizes(NamedTuple):
     potential: int
     scale: int
     rest: tuple[int, int]  # what is learned about the potential, in units of the scale
+    sharp: tuple[int, int]  # that, where potential and scale vary sharply
     plain: tuple[int, int]  # not about a potential
 
 
 SIZES = (
-    Sizes(5_000, 64, 32, (16, 8), (64, 16)),
-    Sizes(50_000, 100, 64, (20, 16), (250, 30)),
-    Sizes(math.inf, 250, 100, (32, 20), (400, 30)),
+    Sizes(5_000, 64, 32, (16, 8), (16, 8), (64, 16)),
+    Sizes(50_000, 100, 64, (20, 16), (20, 16), (250, 30)),
+    Sizes(math.inf, 250, 100, (32, 20), (100, 30), (400, 30)),
 )
 
 
@@ -160,7 +161,7 @@ def candidates_for(rows: int, long: int) -> list[Candidate]:
     narrow = Narrow.of(rows)
     centred = [
         Candidate(False, sizes.potential, sizes.scale, *sizes.rest, 1),
-        Candidate(True, *narrow, *sizes.rest, 1),
+        Candidate(True, *narrow, *sizes.sharp, 1),
     ]
     plain = [Candidate(True, narrow.potential, 0, *sizes.plain, n) for n in sorted({1, long})]
     return [*centred, *plain]

@@ -29,11 +29,11 @@ _KEY: Final = "lincat scale"
 _LEAST: Final = 0.15  # of the scale of all observations together
 _RAISED: Final = (1.0, 2.0, 3.5)  # times that, until discounts are not too large
 _ROUNDING: Final = 1e-9  # of values and rewards
-_NODES: Final = 16  # of discounts; sums are kept for each of them and each node of rewards
+_NODES: Final = 12  # of discounts; sums are kept for each of them and each node of rewards
 _CHUNK: Final = 8192
 _BINS: Final = 200  # of the density of discounts
 #: Nodes of rewards in such units, which are spread out and much alike.
-REWARD_NODES: Final = 24
+REWARD_NODES: Final = 16
 
 
 class Scale:
