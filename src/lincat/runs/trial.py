@@ -31,7 +31,7 @@ _TOLERANCE = 1e-6
 _SCORED = 4_000  # returns that are scored, at most
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.05  # weight of what is missing of a return at most
-_BETTER = 2.0  # standard errors by which another candidate must win
+_BETTER = np.array([2.0, 3.0])  # standard errors by which another must win, in either score
 _LEVEL = 0.05  # of the quantile
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
 
