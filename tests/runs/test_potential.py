@@ -29,12 +29,14 @@ def steps(n, seed=0, *, record=False, everything=True):
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10**6), st.integers(200, 600))
-def test_equals_least_squares_of_all_parts(seed, n):
+@given(st.integers(0, 10**6), st.integers(200, 600), st.booleans())
+def test_equals_least_squares_of_all_parts(seed, n, sparse):
     data = steps(n, seed)
-    features = lincat.Scaling().fit(data.observation)
+    form = lincat.Nearby(bumps=6, neighbours=3) if sparse else lincat.Scaling()
+    features = form.fit(data.observation)
     found = Potential.fit(features, [data[:50], data[50:]], 0.9, ridge=RIDGE)
     phi, phi_next = (features.transform(x) for x in (data.observation, data.next_observation))
+    phi, phi_next = (x.toarray() if sparse else x for x in (phi, phi_next))
     value, _ = naive.moments_of_transitions(
         phi, data.reward, phi_next, data.discounts(0.9), data.weight
     )
