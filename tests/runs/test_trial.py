@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import lincat
 from lincat.data.steps import Steps
-from lincat.runs.candidates import candidates_for
+from lincat.runs.candidates import Pilot, candidates_for
 from lincat.runs.trial import trial
 
 N = 400
@@ -73,3 +74,14 @@ def test_more_rows_have_more_narrow_bumps_up_to_a_limit():
     assert few.narrow
     assert (few.potential, many.potential, most.potential) == (246, 778, 2500)
     assert few.scale < few.potential
+
+
+@pytest.mark.parametrize("m", [2, 9])
+def test_among_many_numbers_nothing_is_near(m):
+    x = np.random.default_rng(0).normal(size=(600, m))
+    no = np.zeros(599, bool)
+    pilot = Pilot(Steps(x[:-1], x[:-1, 0], x[1:], no, no), 0.9, 599)
+    found = pilot.smooth(60, narrow=True)
+    assert isinstance(found, lincat.Nearby if m == 2 else lincat.Smooth)
+    assert (pilot.narrow_ridge < pilot.ridge) == (m == 2)
+    assert found.n_features_ == (6 + 60 if m == 2 else 1 + 9 + 30)

@@ -15,6 +15,8 @@ import math
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
+
 from lincat._typing import FloatArray
 from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps
@@ -29,7 +31,8 @@ from lincat.runs.relevance import importance_of
 from lincat.runs.scale import Scale
 
 _MOST_NARROW = 2500  # bumps
-_MOST_WIDE = 600  # of texts and numbers together
+_FEW_NUMBERS = 8  # of which narrow bumps are made; among more, hardly anything is near
+_MOST_WIDE = 500  # bumps that all reach everywhere, instead
 _NARROW_PSEUDO = 1.0  # rows that a ridge of narrow bumps weighs as much as
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
 
@@ -74,8 +77,10 @@ class Pilot:
 
     def __init__(self, steps: Steps, gamma: float, rows: int) -> None:
         self.steps, self.gamma = steps, gamma
-        self.ridge, self.narrow_ridge = PSEUDO_ROWS / rows, _NARROW_PSEUDO / rows
         self._mixed = is_mixed(steps.observation)
+        self._near = not self._mixed and np.prod(steps.observation.shape[1:]) <= _FEW_NUMBERS
+        self.ridge = PSEUDO_ROWS / rows
+        self.narrow_ridge = _NARROW_PSEUDO / rows if self._near else self.ridge
         self._potentials: dict[tuple[int, bool], Potential] = {}
 
     @cached_property
@@ -85,11 +90,15 @@ class Pilot:
 
     def smooth(self, bumps: int, seed: int = 0, *, narrow: bool = False) -> Features:
         """Fit features with so many bumps."""
-        sample = self.steps.observation
+        if narrow and not self._near:
+            bumps = min(bumps // 2, _MOST_WIDE)
+        features: Features
         if self._mixed:
-            return Mixed(bumps=min(bumps, _MOST_WIDE), seed=seed).fit(sample)
-        form = Nearby if narrow else Smooth
-        return form(bumps=bumps, importance=self.importance, seed=seed).fit(sample)
+            features = Mixed(bumps=bumps, seed=seed)
+        else:
+            form = Nearby if narrow and self._near else Smooth
+            features = form(bumps=bumps, importance=self.importance, seed=seed)
+        return features.fit(self.steps.observation)
 
     def potential(self, bumps: int, *, narrow: bool = False) -> Potential:
         """Fit a potential with so many bumps."""
