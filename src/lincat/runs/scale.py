@@ -33,7 +33,7 @@ _NODES: Final = 12  # of discounts; sums are kept for each of them and each node
 _CHUNK: Final = 8192
 _BINS: Final = 200  # of the density of discounts
 #: Nodes of rewards in such units, which are spread out and much alike.
-REWARD_NODES: Final = 16
+REWARD_NODES: Final = 24
 
 
 class Scale:
