@@ -23,10 +23,9 @@ from lincat.features._base import Features
 from lincat.features.bounds import input_names
 from lincat.features.centers import spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
+from lincat.features.quadratic import FAR, product_pairs, quadratic, quadratic_names
 from lincat.features.standardise import check_factors, check_importance, standardise
 
-_FAR = 5.0  # standard deviations from which on nothing changes
-_QUADRATIC = 8  # coordinates up to which products are taken
 _SAMPLE = 20_000
 
 
@@ -92,11 +91,11 @@ class Nearby(Features):
         self._near_ = min(neighbours, len(centers))
         self._tree_ = KDTree(centers)
         m = len(self._shift_)
-        self._pairs_ = np.triu_indices(m) if m <= _QUADRATIC else (np.zeros(0, int),) * 2
+        self._pairs_ = product_pairs(m)
         self.n_features_ = 1 + m + len(self._pairs_[0]) + len(centers)
 
     def _standardised(self, points: FloatArray) -> FloatArray:
-        return np.clip((points - self._shift_) * self._factor_, -_FAR, _FAR)
+        return np.clip((points - self._shift_) * self._factor_, -FAR, FAR)
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
         points = as_points(observations, len(self._shift_))
@@ -105,11 +104,10 @@ class Nearby(Features):
             raise bad_row(points, int(np.argmin(finite)))
         # Beyond what was seen, nothing changes: a quadratic would run away.
         z = np.clip(self._standardised(points), self._low_, self._high_)
-        first, second = self._pairs_
-        plain = np.concatenate([np.ones((len(z), 1)), z, z[:, first] * z[:, second]], axis=1)
+        plain = quadratic(z, self._pairs_)
         weight, nearest = self._bumps(z * self._importance_)
-        quadratic = np.broadcast_to(np.arange(plain.shape[1]), plain.shape)
-        columns = np.concatenate([quadratic, nearest + plain.shape[1]], axis=1, dtype=np.int32)
+        places = np.broadcast_to(np.arange(plain.shape[1]), plain.shape)
+        columns = np.concatenate([places, nearest + plain.shape[1]], axis=1, dtype=np.int32)
         values = np.concatenate([plain, weight], axis=1)
         begin = np.arange(len(z) + 1, dtype=np.int32) * np.int32(values.shape[1])
         shape = len(z), self.n_features_
@@ -138,9 +136,8 @@ class Nearby(Features):
         return f"A quadratic and {bumps}{each}: {self.n_features_} features."
 
     def _names(self, inputs: Sequence[str] | None) -> list[str]:
-        names = input_names(inputs, len(self._shift_))
-        products = [f"{names[i]}*{names[j]}" for i, j in zip(*self._pairs_, strict=True)]
-        return ["1", *names, *products, *(f"bump {i}" for i in range(len(self.centers_)))]
+        names = quadratic_names(input_names(inputs, len(self._shift_)), self._pairs_)
+        return [*names, *(f"bump {i}" for i in range(len(self.centers_)))]
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         arrays = {

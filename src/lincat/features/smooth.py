@@ -23,10 +23,9 @@ from lincat.features._base import Features
 from lincat.features.bounds import input_names
 from lincat.features.centers import spacing_of, spread_centers
 from lincat.features.observations import as_points, bad_row, finite_points
+from lincat.features.quadratic import FAR, product_pairs, quadratic, quadratic_names
 from lincat.features.standardise import check_factors, check_importance, standardise
 
-_FAR = 5.0  # standard deviations from which on nothing changes
-_QUADRATIC = 8  # coordinates up to which products are taken
 FEWEST_BUMPS = 4  # of a combination; if there would be fewer, nothing is kept apart
 _SAMPLE = 10_000
 _CHUNK = 4096  # rows at a time, whose bumps stay in the cache
@@ -126,11 +125,11 @@ class Smooth(Features):
 
     def standardised(self, points: FloatArray) -> FloatArray:
         """Return points in standard deviations of the sample, cut off at 5, shape (n, m)."""
-        return np.clip((points - self._shift_) * self._factor_, -_FAR, _FAR)
+        return np.clip((points - self._shift_) * self._factor_, -FAR, FAR)
 
     def _lay_out(self) -> None:
         m = int(self._bend_.sum())
-        self._pairs_ = np.triu_indices(m) if m <= _QUADRATIC else (np.zeros(0, int),) * 2
+        self._pairs_ = product_pairs(m)
         plain = 1 + m + len(self._pairs_[0])
         sizes = [plain + len(centers) for centers in self._centers_]
         self._begin_ = np.concatenate([[0], np.cumsum(sizes)])
@@ -139,7 +138,7 @@ class Smooth(Features):
     def _bent(self, points: FloatArray) -> FloatArray:
         """The coordinates that features bend over, standardised and cut off, shape (n, m')."""
         z = (points[:, self._bend_] - self._shift_[self._bend_]) * self._factor_[self._bend_]
-        return np.clip(z, -_FAR, _FAR)
+        return np.clip(z, -FAR, FAR)
 
     def _groups(self, points: FloatArray) -> IntArray:
         """The combination of each point, or the nearest one, shape (n,)."""
@@ -167,9 +166,7 @@ class Smooth(Features):
         group = self._groups(points)
         # Beyond what a combination was seen with, nothing changes: a quadratic would run away.
         z = np.clip(self._bent(points), self._low_[group], self._high_[group])
-        plain = np.concatenate(
-            [np.ones((len(z), 1)), z, z[:, self._pairs_[0]] * z[:, self._pairs_[1]]], axis=1
-        )
+        plain = quadratic(z, self._pairs_)
         unit, origin = self._importance_[self._bend_], np.zeros(z.shape[1])
         for g, (centers, width) in enumerate(zip(self._centers_, self._widths_, strict=True)):
             rows = np.flatnonzero(group == g)
@@ -193,12 +190,12 @@ class Smooth(Features):
         inputs = input_names(inputs, self._shift_.size)
         bent = [name for name, bends in zip(inputs, self._bend_, strict=True) if bends]
         labels = [name for name, apart in zip(inputs, self._apart_, strict=True) if apart]
-        products = [f"{bent[i]}*{bent[j]}" for i, j in zip(*self._pairs_, strict=True)]
+        plain = quadratic_names(bent, self._pairs_)
         names = []
         for combination, centers in zip(self.combinations_, self._centers_, strict=True):
             where = "".join(f" | {x}={v:.6g}" for x, v in zip(labels, combination, strict=True))
             bumps = [f"bump {i}" for i in range(len(centers))]
-            names += [name + where for name in ["1", *bent, *products, *bumps]]
+            names += [name + where for name in [*plain, *bumps]]
         return names
 
     def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
