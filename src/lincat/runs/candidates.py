@@ -31,6 +31,7 @@ from lincat.runs.relevance import importance_of
 from lincat.runs.scale import Scale
 
 _MOST_NARROW = 2500  # bumps
+_MOST_ALONG = 1000  # of a potential that is there for its levels alone
 _FEW_NUMBERS = 8  # of which narrow bumps are made; among more, hardly anything is near
 _MOST_WIDE = 500  # bumps that all reach everywhere, instead
 _NARROW_PSEUDO = 1.0  # rows that a ridge of narrow bumps weighs as much as
@@ -172,7 +173,8 @@ def candidates_for(rows: int, long: int) -> list[Candidate]:
         Candidate(False, sizes.potential, sizes.scale, *sizes.rest, 1),
         Candidate(True, *narrow, *sizes.sharp, 1),
     ]
-    plain = [Candidate(True, narrow.potential, 0, *sizes.plain, n) for n in sorted({1, long})]
+    along = min(narrow.potential, _MOST_ALONG)
+    plain = [Candidate(True, along, 0, *sizes.plain, n) for n in sorted({1, long})]
     return [*centred, *plain]
 
 
