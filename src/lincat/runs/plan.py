@@ -16,8 +16,6 @@ from lincat.statistics.block_statistics import Statistics
 
 #: Transitions from which a plan is made.
 PILOT = 200_000
-#: Nodes of rewards as they are, where there is no room for more.
-FEWER_NODES = 24
 #: Rows that a ridge weighs as much as.
 PSEUDO_ROWS = 15.0
 
@@ -58,7 +56,7 @@ class Plan:
         if self.scale is not None:  # there are sums for each discount, too
             fewer = {"nodes": REWARD_NODES, "max_blocks": min(learner.max_blocks, _BLOCKS)}
         elif not self.features.table and Statistics.nbytes_for(d, n_blocks=_ENOUGH) > _MEMORY:
-            fewer = {"nodes": FEWER_NODES}  # of too few blocks no error can be told
+            fewer = {"nodes": REWARD_NODES}  # of too few blocks no error can be told
         learner = learner.clone().set_params(
             ridge=self.ridge,
             n_features=d,

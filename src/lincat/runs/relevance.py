@@ -19,11 +19,11 @@ from lincat.features._base import Features
 from lincat.features.identity import Identity
 from lincat.features.levels import Levels
 from lincat.features.smooth import Smooth
+from lincat.runs.plan import PSEUDO_ROWS
 from lincat.runs.potential import Potential
 
 _ROWS: Final = 25_000  # that the first fit is made of, at most
 _BUMPS: Final = 64
-_PSEUDO_ROWS: Final = 15.0
 _POINTS: Final = 2_000  # at which numbers are moved
 _MOVE: Final = 0.5  # standard deviations, in all
 _LEAST_SPREAD: Final = 0.02  # of the mean second moment
@@ -45,7 +45,7 @@ def importance_of(steps: Steps, gamma: float) -> FloatArray | None:
     if points.ndim != 2 or points.shape[1] < 2:
         return None
     some = steps[-_ROWS:]
-    features, ridge = _first_features(some.observation), _PSEUDO_ROWS / len(some)
+    features, ridge = _first_features(some.observation), PSEUDO_ROWS / len(some)
     V = Potential.fit(features, [some], gamma, ridge=ridge)
     second = Potential.fit(features, [V.squared(some, gamma)], gamma, ridge=ridge)
     at = points[:: -(-len(points) // _POINTS)]

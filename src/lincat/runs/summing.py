@@ -31,7 +31,8 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.holding_out import held_out_rows, spread_hold_out
 from lincat.runs.loop import Progress
-from lincat.runs.plan import FEWER_NODES, PILOT
+from lincat.runs.plan import PILOT
+from lincat.runs.scale import REWARD_NODES
 from lincat.runs.site import GAMMAS, Clock, HeldReturns, Site, held_returns
 from lincat.runs.source_statistics import Cells, SourceStatistics, with_one_table
 from lincat.runs.sources import Opened
@@ -203,7 +204,7 @@ class _Sums:
         cuts: Sequence[int],
     ) -> None:
         self.features, self.cells, self._cuts = features, cells, np.array(cuts, dtype=np.int64)
-        nodes: object = FEWER_NODES
+        nodes: object = REWARD_NODES
         if like is not None:
             spaced = [x.statistics for x in like.sites if not x.statistics.exact_rewards]
             nodes = spaced[0] if spaced else nodes
