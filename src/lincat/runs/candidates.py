@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lincat._typing import FloatArray
+from lincat._typing import FloatArray, IntArray
 from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps
 from lincat.features._base import Features
@@ -36,6 +36,8 @@ _FEW_NUMBERS = 8  # of which narrow bumps are made; among more, hardly anything 
 _MOST_WIDE = 500  # bumps that all reach everywhere, instead
 _NARROW_PSEUDO = 1.0  # rows that a ridge of narrow bumps weighs as much as
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
+_BEGINNINGS = 0.2  # of the observations that bumps are spread over, if records begin somewhere
+_FEWEST_RECORDS = 20  # of which one says where they begin: others may have been cut
 
 
 class Sizes(NamedTuple):
@@ -89,6 +91,19 @@ class Pilot:
         """How much each number counts."""
         return None if self._mixed else importance_of(self.steps, self.gamma)
 
+    @cached_property
+    def observations(self) -> Any:
+        """The observations, at least a fifth of them such that a record begins with.
+
+        From there figures are asked for. In long records they are rare, and no bump would be near,
+        so they are repeated.
+        """
+        seen, first = self.steps.observation, record_begins(self.steps)
+        more = math.ceil((_BEGINNINGS * len(seen) - len(first)) / (1.0 - _BEGINNINGS))
+        if more <= 0 or len(first) < _FEWEST_RECORDS:
+            return seen
+        return np.concatenate([seen, seen[np.resize(first, more)]])
+
     def smooth(self, bumps: int, seed: int = 0, *, narrow: bool = False) -> Features:
         """Fit features with so many bumps."""
         if narrow and not self._near:
@@ -99,7 +114,7 @@ class Pilot:
         else:
             form = Nearby if narrow and self._near else Smooth
             features = form(bumps=bumps, importance=self.importance, seed=seed)
-        return features.fit(self.steps.observation)
+        return features.fit(self.observations)
 
     def potential(self, bumps: int, *, narrow: bool = False) -> Potential:
         """Fit a potential with so many bumps."""
@@ -134,7 +149,7 @@ class Candidate(NamedTuple):
             potential.weights,
             potential.offset,
             levels=self.levels,
-        ).fit(steps.observation)
+        ).fit(pilot.observations)
         width = features.n_features_
         if not self.scale:
             summed = "" if self.n_step == 1 else f", and rewards of {self.n_step} steps"
@@ -176,6 +191,12 @@ def candidates_for(rows: int, long: int) -> list[Candidate]:
     along = min(narrow.potential, _MOST_ALONG)
     plain = [Candidate(True, along, 0, *sizes.plain, n) for n in sorted({1, long})]
     return [*centred, *plain]
+
+
+def record_begins(steps: Steps) -> IntArray:
+    """Return the steps that records begin with, the first one among them."""
+    ends = steps.terminated | steps.truncated
+    return np.concatenate([[0], np.flatnonzero(ends[:-1]) + 1])
 
 
 def long_steps(pilot: Steps, gamma: float) -> int:

@@ -19,7 +19,7 @@ from lincat.features.tabular import Tabular
 from lincat.runs.candidates import Pilot, candidates_for, long_steps, sizes_for
 from lincat.runs.plan import Plan
 from lincat.runs.potential import Potential
-from lincat.runs.trial import trial
+from lincat.runs.trial import compare
 
 _MOST_POINTS = 1024  # different points that are still a table
 _VISITS = 20  # of each of them, on average, at least
@@ -30,6 +30,8 @@ _WIDTHS = 12.0  # standard deviations that means must be apart, for grids about 
 _NEARLY_ALL = 0.999  # of the states
 _ROUNDING = 1e-9  # of a mean
 _TRIAL_ROWS = 25_000  # of the pilot, at most
+_AGAIN = 0.5  # of the pilot, for what a trial left in question
+_AGAIN_ROWS = 75_000  # at least; with fewer it would say little more
 
 
 def choose_plan(
@@ -50,11 +52,26 @@ def choose_plan(
     table = table_for(pilot, space)
     if table is not None:
         return _table_plan(table, Pilot(pilot, gamma, expected), expected)
-    long, some = long_steps(pilot, gamma), pilot[-_TRIAL_ROWS:]
-    # Tried at sizes that suit the rows of a trial.
-    best = trial(some, gamma, candidates_for(len(some), long))
-    chosen = candidates_for(expected, long)[best]
+    long = long_steps(pilot, gamma)
+    chosen = candidates_for(expected, long)[_tried(pilot, gamma, long)]
     return chosen.plan(Pilot(pilot, gamma, expected))
+
+
+def _tried(pilot: Steps, gamma: float, long: int) -> int:
+    """The number of the candidate that is best in a trial, or in a second one with more rows.
+
+    Plans are tried at sizes that suit the rows of the trial.
+    """
+    some = pilot[-_TRIAL_ROWS:]
+    first = compare(some, gamma, candidates_for(len(some), long))
+    more = pilot[-int(_AGAIN * len(pilot)) :]
+    if len(more) < _AGAIN_ROWS:
+        return first.best()
+    left = first.in_question()
+    if len(left) == 1:
+        return left[0]
+    candidates = candidates_for(len(more), long)
+    return left[compare(more, gamma, [candidates[i] for i in left]).best()]
 
 
 def table_for(pilot: Steps, space: ObservationSpace) -> Features | None:

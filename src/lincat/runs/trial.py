@@ -3,21 +3,24 @@
 There are two scores, on the last part of the pilot (of few rows, on each part in turn), in standard
 deviations of each state: the CRPS, of the whole distribution, and the pinball loss of its 5 %
 quantile. Most of the CRPS is the chance of the returns themselves, which hides what becomes of a
-tail: an atom at the worst return that is smeared, for instance.
+tail: an atom at the worst return that is smeared, for instance. Both are taken twice: of all
+states, and of those that records begin with, from which figures are asked for, and which may be
+few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from lincat._typing import FloatArray, IntArray
+from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.inference import scores
 from lincat.learners.categorical_lstd import CategoricalLSTD
-from lincat.runs.candidates import Candidate, Pilot
+from lincat.runs.candidates import Candidate, Pilot, record_begins
 from lincat.runs.held_out import SpreadHoldOut
 from lincat.runs.model import Model
 from lincat.runs.plan import Plan, whole_steps
@@ -29,32 +32,92 @@ _SHORT = 10_000  # rows
 _INTERVALS = 200
 _TOLERANCE = 1e-6
 _SCORED = 4_000  # returns that are scored, at most
+_BEGINNINGS = 1_000  # likewise of those from where a record begins
+_FEWEST_BEGINNINGS = 20  # from which these say anything
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.05  # weight of what is missing of a return at most
 _BETTER = np.array([2.0, 3.0])  # standard errors by which another must win, in either score
+_OUT = 3.0  # standard errors by which one must be behind the best to be out of question
 _LEVEL = 0.05  # of the quantile
 _SMALLEST_SD = 0.1  # of the pooled one; errors are measured in no less
 
 
-def trial(pilot: Steps, gamma: float, candidates: list[Candidate]) -> int:
-    """Return the number of the candidate that meets returns best which it was not fitted to.
+@dataclass(frozen=True)
+class Compared:
+    """How n returns are met by several plans.
 
-    The first one, unless another does better in one of the scores by more than its standard error
-    says is chance, in neither worse by as much, and better on the whole.
+    Attributes
+    ----------
+    gains : array of shape (plans, 2, n)
+        How much better than by the first plan, in both scores, in standard deviations of each
+        state.
+    record : int array of shape (n,)
+        The record that each is from.
+    begins : array of bool, shape (n,)
+        Whether it is the return from where a record begins.
     """
-    found = [_compared(train, held, gamma, candidates) for train, held in _splits(pilot)]
-    better = np.concatenate([gains for gains, _ in found], axis=2)
-    if better.shape[2] < _FEWEST:
-        return 0
-    records = np.cumsum([0, *(record.max(initial=-1) + 1 for _, record in found[:-1])])
-    record = np.concatenate([own + first for (_, own), first in zip(found, records, strict=True)])
-    best, most = 0, 0.0
-    for i, gains in enumerate(better, start=1):
-        mean = gains.mean(axis=1)
-        chance = _BETTER * np.array([_clustered_error(gain, record) for gain in gains])
-        if (mean > chance).any() and (mean > -chance).all() and mean.sum() > most:
-            best, most = i, float(mean.sum())
-    return best
+
+    gains: FloatArray
+    record: IntArray
+    begins: BoolArray
+
+    @classmethod
+    def joined(cls, parts: list[Compared]) -> Compared:
+        """Return several one behind the other, with records of their own."""
+        before = np.cumsum([0, *(part.record.max(initial=-1) + 1 for part in parts[:-1])])
+        return cls(
+            np.concatenate([part.gains for part in parts], axis=2),
+            np.concatenate([part.record + n for part, n in zip(parts, before, strict=True)]),
+            np.concatenate([part.begins for part in parts]),
+        )
+
+    def best(self) -> int:
+        """Return the number of the plan that meets returns best.
+
+        The first one, unless another does better in one of the scores by more than its standard
+        error says is chance, in none worse by as much, and better on the whole.
+        """
+        best, most = 0, 0.0
+        for i in range(1, len(self.gains)):
+            mean, error = self._than(i, 0)
+            chance = np.resize(_BETTER, len(mean)) * error
+            if (mean > chance).any() and (mean > -chance).all() and mean.sum() > most:
+                best, most = i, float(mean.sum())
+        return best
+
+    def in_question(self) -> list[int]:
+        """Return the plans of which more returns might say that they are the best."""
+        if self._says_nothing():
+            return list(range(len(self.gains)))
+        ahead = max(range(len(self.gains)), key=lambda i: float(self._than(i, 0)[0].sum()))
+        kept = []
+        for i in range(len(self.gains)):
+            mean, error = self._than(i, ahead)
+            if not (mean < -_OUT * error).any() or (mean > error).any():
+                kept.append(i)
+        return kept
+
+    def _says_nothing(self) -> bool:
+        return int((~self.begins).sum()) < _FEWEST
+
+    def _than(self, i: int, j: int) -> tuple[FloatArray, FloatArray]:
+        """How much better plan i is than plan j, and the standard errors of that, (2 or 4,)."""
+        if self._says_nothing():
+            return np.zeros(2), np.ones(2)
+        of = [~self.begins]
+        if self.begins.sum() >= _FEWEST_BEGINNINGS:
+            of.append(self.begins)
+        gains = self.gains[i] - self.gains[j]
+        found = [(gain[rows], self.record[rows]) for rows in of for gain in gains]
+        mean = np.array([gain.mean() for gain, _ in found])
+        return mean, np.array([_clustered_error(*one) for one in found])
+
+
+def compare(pilot: Steps, gamma: float, candidates: list[Candidate]) -> Compared:
+    """Return how candidates meet returns that they were not fitted to."""
+    return Compared.joined(
+        [_compared(train, held, gamma, candidates) for train, held in _splits(pilot)]
+    )
 
 
 def _splits(pilot: Steps) -> list[tuple[Steps, Steps]]:
@@ -72,33 +135,41 @@ def _splits(pilot: Steps) -> list[tuple[Steps, Steps]]:
     return splits
 
 
-def _compared(
-    train: Steps, held: Steps, gamma: float, candidates: list[Candidate]
-) -> tuple[FloatArray, IntArray]:
-    """How much better than the first the others meet returns, and the record that each is from.
-
-    Shapes (candidates − 1, 2, n), for both scores, and (n,), in standard deviations of each state.
-    """
-    nothing = np.zeros((len(candidates) - 1, 2, 0)), np.zeros(0, dtype=np.int64)
+def _compared(train: Steps, held: Steps, gamma: float, candidates: list[Candidate]) -> Compared:
+    """How returns of what is held are met by candidates that are fitted to the rest."""
+    no, none = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64)
+    nothing = Compared(np.zeros((len(candidates), 2, 0)), none, no)
     pilot = Pilot(train, gamma, len(train))
     models = [_fitted(candidates[0].plan(pilot), train, gamma)]
     returns, usable = realised_returns(held, models[0], _REST)
-    rows = np.flatnonzero(usable)
-    if len(rows) < _FEWEST // _FOLDS:
+    rows, begins = _scored_rows(usable, held)
+    if (~begins).sum() < _FEWEST // _FOLDS:
         return nothing
-    rows = rows[:: -(-len(rows) // _SCORED)]
     models += [_fitted(other.plan(pilot), train, gamma) for other in candidates[1:]]
     found = returns[rows]
-    scored, spread = [], []
+    losses, spread = [], []
     for model in models:
         predicted = model.predict(held.observation[rows]).proper()
         whole = scores.crps(predicted.cdf_values, predicted.grid, found[:, None])[:, 0]
-        scored.append([whole, scores.pinball(predicted.quantile(_LEVEL), found, _LEVEL)])
+        losses.append([whole, scores.pinball(predicted.quantile(_LEVEL), found, _LEVEL)])
         spread.append(predicted.std())
     unit = np.maximum(np.median(spread, axis=0), _SMALLEST_SD * found.std())
     if not (unit > 0.0).all():
         return nothing
-    return (scored[0] - np.array(scored[1:])) / unit, _record_of(held)[rows]
+    return Compared((losses[0] - np.array(losses)) / unit, _record_of(held)[rows], begins)
+
+
+def _scored_rows(usable: BoolArray, held: Steps) -> tuple[IntArray, BoolArray]:
+    """Rows whose returns are scored: some of all, and then some where a record begins."""
+    rows = _some(np.flatnonzero(usable), _SCORED)
+    first = _some(record_begins(held)[1:], _BEGINNINGS)  # what is held begins amid a record
+    first = first[usable[first]]
+    begins = np.repeat([False, True], [len(rows), len(first)])
+    return np.concatenate([rows, first]), begins
+
+
+def _some(rows: IntArray, most: int) -> IntArray:
+    return rows[:: -(-max(len(rows), 1) // most)]
 
 
 def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
