@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 import scipy.sparse
@@ -43,6 +44,7 @@ class Potential:
         self.features = features
         self.weights = weights
         self.offset = offset
+        self._last: tuple[ReferenceType[Steps], FloatArray, FloatArray] | None = None
 
     @classmethod
     def fit(
@@ -117,8 +119,14 @@ class Potential:
         return np.where(known, self.weights[np.where(known, rows, 0)], 0.0) + self.offset
 
     def both_values(self, steps: Steps) -> tuple[FloatArray, FloatArray]:
-        """Return V of the observations and of the next ones, shape (n,) each."""
-        return steps.both(self.values)
+        """Return V of the observations and of the next ones, shape (n,) each.
+
+        Those of the last steps are kept: while a plan is made, the same are asked for many times.
+        """
+        last = self._last
+        if last is None or last[0]() is not steps:
+            last = self._last = (ref(steps), *steps.both(self.values))
+        return last[1], last[2]
 
     def errors(self, steps: Steps, gamma: float) -> FloatArray:
         """Return the TD errors r + δ V(s') − V(s) of steps, shape (n,)."""
@@ -132,6 +140,9 @@ class Potential:
         """
         errors, discount = self.errors(steps, gamma), steps.discounts(gamma)
         return replace(steps, reward=errors**2, discount=discount**2)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Potential, (self.features, self.weights, self.offset)  # what was kept stays here
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""

@@ -65,9 +65,9 @@ class Scale:
     ) -> Scale | None:
         """Return the scale of the steps; None where nothing about the potential is chance."""
         second = Potential.fit(features, [potential.squared(steps, gamma)], gamma, ridge=ridge)
-        least = _LEAST * float(np.sqrt(np.maximum(second.values(steps.observation), 0.0).mean()))
+        least = _LEAST * float(np.sqrt(np.maximum(second.both_values(steps)[0], 0.0).mean()))
         # Of a certain return, TD errors are what rounding left over.
-        largest = np.abs(potential.values(steps.observation)).max()
+        largest = np.abs(potential.both_values(steps)[0]).max()
         if not least > _ROUNDING * max(largest, np.abs(steps.reward).max()):
             return None
         return cls(second, least, np.ones(1))._placed(steps, gamma)
@@ -95,11 +95,15 @@ class Scale:
 
     def values(self, observations: Any) -> FloatArray:
         """Return σ of n observations, shape (n,)."""
-        return np.sqrt(np.maximum(self.second.values(observations), self.least**2))
+        return self._sigma(self.second.values(observations))
 
     def both_values(self, steps: Steps) -> tuple[FloatArray, FloatArray]:
         """Return σ of the observations and of the next ones, shape (n,) each."""
-        return steps.both(self.values)
+        here, there = self.second.both_values(steps)
+        return self._sigma(here), self._sigma(there)
+
+    def _sigma(self, second: FloatArray) -> FloatArray:
+        return np.sqrt(np.maximum(second, self.least**2))
 
     def contracts(self, features: Features, steps: Steps, gamma: float, *, ridge: float) -> bool:
         """Return whether the second moment of Z, as a function of features, is well away from none.
@@ -111,16 +115,16 @@ class Scale:
         of a few rows.
         """
         d = features.n_features_
+        discount = self._discount(steps, *self.both_values(steps), gamma)
+        below, above = self._about(discount)
+        # Rounded to one of two nodes a < b in its mean, δ² is (a + b) δ − a b.
+        squared = np.where(discount > 0.0, (below + above) * discount - below * above, 0.0)
         Sigma, ahead = np.zeros((d, d)), np.zeros((d, d))
         for begin in range(0, len(steps), _CHUNK):
-            part = steps[begin : begin + _CHUNK]
-            phi, phi_next = part.both(features.transform)
-            discount = self._discount(part, *self.both_values(part), gamma)
-            below, above = self._about(discount)
-            # Rounded to one of two nodes a < b in its mean, δ² is (a + b) δ − a b.
-            squared = np.where(discount > 0.0, (below + above) * discount - below * above, 0.0)
+            some = slice(begin, begin + _CHUNK)
+            phi, phi_next = steps[some].both(features.transform)
             Sigma += phi.T @ phi
-            ahead += phi.T @ (phi_next * squared[:, None])
+            ahead += phi.T @ (phi_next * squared[some, None])
         Sigma[np.diag_indices(d)] += max(ridge, 1e-10) * np.trace(Sigma) / d
         radius = np.abs(np.linalg.eigvals(np.linalg.solve(Sigma, ahead))).max()
         return bool(radius < min((1.0 + gamma**2) / 2.0, 1.0))
