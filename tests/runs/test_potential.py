@@ -1,5 +1,7 @@
 """Potentials: the V about which returns are learned."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -156,3 +158,15 @@ def test_weights_of_more_rows_than_a_table_has_are_refused(tmp_path):
     small = lincat.Tabular(n_states=2).fit([0, 1])
     with pytest.raises(lincat.InvalidInputError, match="weights: expected 1 to 2 numbers, got 6"):
         Potential.read(tmp_path / "V", small)
+
+
+def test_values_of_the_last_steps_are_found_once(monkeypatch):
+    data = steps(200)
+    features = lincat.Smooth(bumps=8).fit(data.observation)
+    potential = Potential.fit(features, [data], 0.9, ridge=RIDGE)
+    first = potential.both_values(data)
+    monkeypatch.setattr(type(features), "lookup", None)
+    assert potential.both_values(data)[0] is first[0]
+    other = pickle.loads(pickle.dumps(potential))  # what was kept does not go with it
+    monkeypatch.undo()
+    assert np.array_equal(other.both_values(data[:5])[1], first[1][:5])

@@ -5,8 +5,9 @@ import pytest
 
 import lincat
 from lincat.data.steps import Steps
-from lincat.runs.candidates import Pilot, candidates_for
-from lincat.runs.trial import trial
+from lincat.runs import choosing
+from lincat.runs.candidates import Pilot, candidates_for, record_begins
+from lincat.runs.trial import Compared, compare
 
 N = 400
 
@@ -15,6 +16,21 @@ def gains(mean, se, seed=0):
     """Gains with this mean and this standard error, each of a record of its own."""
     noise = np.random.default_rng(seed).normal(size=N)
     return mean + (noise - noise.mean()) / noise.std() * se * np.sqrt(N)
+
+
+def compared(found, beginnings=None):
+    """What these means and errors of both scores are, of plans after the first; of starts, too."""
+    parts = []
+    for begins, of in ((False, found), (True, beginnings)):
+        if of is None:
+            continue
+        made = [[gains(*x, seed=10 * i + j) for j, x in enumerate(p)] for i, p in enumerate(of)]
+        first = np.zeros((1, 2, N))
+        parts.append(Compared(np.concatenate([first, made]), np.arange(N), np.full(N, begins)))
+    return Compared.joined(parts)
+
+
+NOT_BETTER = (0.0, 0.001)
 
 
 @pytest.mark.parametrize(
@@ -30,19 +46,115 @@ def gains(mean, se, seed=0):
         ([[(0.010, 0.002), (0.0, 0.001)], [(0.020, 0.002), (0.001, 0.001)]], 2),  # the best
     ],
 )
-def test_better_in_one_score_worse_in_neither(monkeypatch, found, best):
-    made = np.array([[gains(*x, seed=i) for i, x in enumerate(pair)] for pair in found])
-    record = np.arange(N)
-    monkeypatch.setattr("lincat.runs.trial._compared", lambda *_: (made, record))
-    monkeypatch.setattr("lincat.runs.trial._splits", lambda _: [(None, None)])
-    assert trial(None, 0.9, [None] * (len(found) + 1)) == best
+def test_better_in_one_score_worse_in_neither(found, best):
+    assert compared(found).best() == best
+    # Where records begin, nothing else is seen.
+    assert compared(found, [[NOT_BETTER, NOT_BETTER]] * len(found)).best() == best
 
 
-def test_few_returns_decide_nothing(monkeypatch):
-    made, record = np.ones((1, 2, 99)), np.arange(99)
-    monkeypatch.setattr("lincat.runs.trial._compared", lambda *_: (made, record))
-    monkeypatch.setattr("lincat.runs.trial._splits", lambda _: [(None, None)])
-    assert trial(None, 0.9, [None, None]) == 0
+@pytest.mark.parametrize(
+    ("beginnings", "best"),
+    [
+        ([[(0.010, 0.002), (0.0, 0.001)]], 1),  # better there alone
+        ([[(-0.010, 0.002), (0.0, 0.001)]], 0),  # worse there, better elsewhere
+    ],
+)
+def test_where_records_begin_counts_by_itself(beginnings, best):
+    elsewhere = [(0.0, 0.004), (0.0, 0.004)] if best else [(0.050, 0.002), (0.0, 0.001)]
+    assert compared([elsewhere], beginnings).best() == best
+
+
+def test_few_returns_decide_nothing():
+    made = np.concatenate([np.zeros((1, 2, 99)), np.ones((1, 2, 99))])
+    few = Compared(made, np.arange(99), np.zeros(99, bool))
+    assert few.best() == 0
+    assert few.in_question() == [0, 1]
+
+
+def test_a_few_beginnings_decide_nothing():
+    enough = compared([[NOT_BETTER, NOT_BETTER]])
+    for n, best in ((19, 0), (20, 1)):
+        made = np.concatenate([np.zeros((1, 2, n)), np.ones((1, 2, n)) + 1e-3 * np.arange(n)])
+        starts = Compared(made, np.arange(n), np.ones(n, bool))
+        assert Compared.joined([enough, starts]).best() == best
+
+
+@pytest.mark.parametrize(
+    ("found", "left"),
+    [
+        ([[(0.010, 0.002), (0.0, 0.001)]], [1]),  # five standard errors ahead
+        ([[(0.004, 0.002), (0.0, 0.001)]], [0, 1]),  # two
+        ([[(0.010, 0.002), (-0.002, 0.001)]], [0, 1]),  # better in one, worse in the other
+        ([[(-0.010, 0.002), (-0.010, 0.001)], [(0.001, 0.002), (0.0, 0.001)]], [0, 2]),
+    ],
+)
+def test_what_is_in_question(found, left):
+    assert compared(found).in_question() == left
+
+
+def test_records_of_parts_stay_apart():
+    part = Compared(np.zeros((2, 2, 3)), np.array([0, 0, 1]), np.zeros(3, bool))
+    assert Compared.joined([part, part]).record.tolist() == [0, 0, 1, 2, 2, 3]
+
+
+class Says:
+    """A trial with this outcome."""
+
+    def __init__(self, best, left):
+        self.best, self.in_question = (lambda: best), (lambda: left)
+
+
+@pytest.mark.parametrize(
+    ("rows", "left", "trials", "chosen"),
+    [
+        (20_000, [0, 2], [20_000], 2),  # too few for another
+        (100_000, [0, 2], [25_000], 2),
+        (200_000, [0, 2], [25_000, 100_000], 0),  # the second one has the last word
+        (200_000, [3], [25_000], 3),  # nothing is in question
+    ],
+)
+def test_a_second_trial_has_more_rows_and_fewer_plans(monkeypatch, rows, left, trials, chosen):
+    asked = []
+
+    def compare(steps, gamma, candidates):
+        asked.append((len(steps), len(candidates)))
+        return Says(2, left) if len(asked) == 1 else Says(0, [0])
+
+    monkeypatch.setattr(choosing, "compare", compare)
+    x, no = np.zeros((rows, 2)), np.zeros(rows, bool)
+    assert choosing._tried(Steps(x, no * 1.0, x, no, no), 0.9, 5) == chosen
+    assert [n for n, _ in asked] == trials
+    assert [plans for _, plans in asked] == [4, len(left)][: len(trials)]
+
+
+def cut(n, every):
+    """Points about 0, but records begin about 7."""
+    x = np.random.default_rng(0).normal(size=(n, 1))
+    begins = np.arange(n) % every == 0
+    x[begins] += 7.0
+    no = np.zeros(n, bool)
+    return Steps(x, np.zeros(n), x, no, np.append(begins[1:], True))
+
+
+def test_bumps_are_near_where_records_begin():
+    steps = cut(20_000, 1_000)
+    assert record_begins(steps).tolist() == list(range(0, 20_000, 1_000))
+    pilot = Pilot(steps, 0.9, len(steps))
+    assert np.isclose((pilot.observations > 5.0).mean(), 0.2, atol=0.001)
+
+    def near(features, sample):
+        """Bumps whose centre lies where records begin."""
+        return int((features.centers_ * sample.std() + sample.mean() > 4.0).sum())
+
+    found = near(pilot.smooth(60, narrow=True), pilot.observations)
+    seen = steps.observation
+    assert found > 2 * near(lincat.Nearby(bumps=60, seed=0).fit(seen), seen)
+
+
+@pytest.mark.parametrize("every", [4, 2_000])
+def test_beginnings_that_are_many_or_hardly_any_are_not_repeated(every):
+    steps = cut(20_000, every)
+    assert Pilot(steps, 0.9, len(steps)).observations is steps.observation
 
 
 def ladder(n, seed=0):
@@ -66,7 +178,7 @@ def ladder(n, seed=0):
 def test_an_atom_that_a_potential_would_smear_is_seen():
     steps = ladder(12_000)
     candidates = candidates_for(len(steps), 1)
-    assert candidates[trial(steps, 0.99, candidates)].scale == 0
+    assert candidates[compare(steps, 0.99, candidates).best()].scale == 0
 
 
 def test_more_rows_have_more_narrow_bumps_up_to_a_limit():
