@@ -344,7 +344,7 @@ def _begin(path, config, stop=None):
         mock.patch("lincat.runs.sources.FileSource", small),
         mock.patch("lincat.runs.loop._SECONDS_BETWEEN_CHECKPOINTS", 0.0),
         mock.patch("lincat._files.os.fsync"),
-        mock.patch("lincat.runs.choosing.trial", return_value=0),
+        mock.patch("lincat.runs.choosing.tried", return_value=0),
     ):
         folder = RunFolder.create(path, config, force=True)
         if stop is None:

@@ -73,7 +73,7 @@ def in_small_batches(monkeypatch, rows=500, seconds=0.0):
     # Waiting for the disk, hundreds of times, is all that these tests would do; and trying plans,
     # and solving for many features.
     monkeypatch.setattr("lincat._files.os.fsync", lambda _: None)
-    monkeypatch.setattr("lincat.runs.choosing.trial", lambda pilot, gamma, candidates: 0)
+    monkeypatch.setattr("lincat.runs.choosing.tried", lambda pilot, gamma, long: 0)
     few = Sizes(math.inf, potential=16, scale=8, rest=(8, 4), sharp=(8, 4), plain=(8, 4))
     monkeypatch.setattr("lincat.runs.candidates.SIZES", (few,))
 

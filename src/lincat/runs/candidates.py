@@ -32,11 +32,12 @@ from lincat.runs.scale import Scale
 
 _MOST_NARROW = 2500  # bumps
 _MOST_ALONG = 1000  # of a potential that is there for its levels alone
+_FEW_ROWS = 50_000  # up to which such a potential is a wide one
 _FEW_NUMBERS = 8  # of which narrow bumps are made; among more, hardly anything is near
 _MOST_WIDE = 500  # bumps that all reach everywhere, instead
 _NARROW_PSEUDO = 1.0  # rows that a ridge of narrow bumps weighs as much as
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
-_BEGINNINGS = 0.2  # of the observations that bumps are spread over, if records begin somewhere
+_BEGINNINGS = 0.1  # of the observations that bumps are spread over, if records begin somewhere
 _FEWEST_RECORDS = 20  # of which one says where they begin: others may have been cut
 
 
@@ -93,7 +94,7 @@ class Pilot:
 
     @cached_property
     def observations(self) -> Any:
-        """The observations, at least a fifth of them such that a record begins with.
+        """The observations, at least a tenth of them such that a record begins with.
 
         From there figures are asked for. In long records they are rare, and no bump would be near,
         so they are repeated.
@@ -188,8 +189,11 @@ def candidates_for(rows: int, long: int) -> list[Candidate]:
         Candidate(False, sizes.potential, sizes.scale, *sizes.rest, 1),
         Candidate(True, *narrow, *sizes.sharp, 1),
     ]
-    along = min(narrow.potential, _MOST_ALONG)
-    plain = [Candidate(True, along, 0, *sizes.plain, n) for n in sorted({1, long})]
+    # Levels of a V that follows the chance of few rows repeat it.
+    along = (True, min(narrow.potential, _MOST_ALONG))
+    if rows <= _FEW_ROWS:
+        along = (False, sizes.potential)
+    plain = [Candidate(*along, 0, *sizes.plain, n) for n in sorted({1, long})]
     return [*centred, *plain]
 
 

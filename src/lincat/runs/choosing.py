@@ -53,11 +53,11 @@ def choose_plan(
     if table is not None:
         return _table_plan(table, Pilot(pilot, gamma, expected), expected)
     long = long_steps(pilot, gamma)
-    chosen = candidates_for(expected, long)[_tried(pilot, gamma, long)]
+    chosen = candidates_for(expected, long)[tried(pilot, gamma, long)]
     return chosen.plan(Pilot(pilot, gamma, expected))
 
 
-def _tried(pilot: Steps, gamma: float, long: int) -> int:
+def tried(pilot: Steps, gamma: float, long: int) -> int:
     """The number of the candidate that is best in a trial, or in a second one with more rows.
 
     Plans are tried at sizes that suit the rows of the trial.

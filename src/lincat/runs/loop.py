@@ -201,7 +201,9 @@ class EvaluationRun:
         yield Progress("reading", done, total)
         batches = self._batches(done)
         if restored is None:
-            batches = self._warm_up(batches)
+            first = self._read_pilot(batches)
+            yield Progress("choosing features", done, total)
+            batches = self._begin_with(first, batches)
             if config.validate is None and held.rows:
                 self.notes.append(held.note(opened.rows))
         yield Progress("preparing", done, total)
@@ -399,8 +401,8 @@ class EvaluationRun:
         )
         return 0 if self._append and opened.is_live else done
 
-    def _warm_up(self, batches: Iterator[Steps]) -> Iterator[Steps]:
-        """Fit the features and choose the states of the report; nothing is taken away."""
+    def _read_pilot(self, batches: Iterator[Steps]) -> list[Steps]:
+        """Read the steps that features are chosen from."""
         first: list[Steps] = []
         seen, enough = 0, pilot_rows(self.config)
         for batch in batches:
@@ -415,8 +417,13 @@ class EvaluationRun:
             if self.config.validate and self._opened.is_recorded:
                 got = f"none that are not held out (--validate {self.config.validate})"
             raise fail(self._opened.source.description, expected, got)
+        return first
+
+    def _begin_with(self, first: list[Steps], batches: Iterator[Steps]) -> Iterator[Steps]:
+        """Fit the features and choose the states of the report; nothing is taken away."""
+        enough = pilot_rows(self.config)
         sample = joined(first)[:enough]
-        self._warmed = min(seen, enough)
+        self._warmed = len(sample)
         self.model, self._n_step, said = begin_model(sample, self.config, self._opened)
         self.notes += said
         self._rows = self.model.features.n_features_
