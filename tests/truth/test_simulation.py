@@ -7,7 +7,7 @@ import pytest
 from lincat.truth import environments
 from lincat.truth.known import efficient_variance, known
 from lincat.truth.numbers import PERSISTENCE, PERSISTENT_NOISE
-from lincat.truth.problems import PROBLEMS, problem_named
+from lincat.truth.problems import FURTHER, PROBLEMS, problem_named
 from lincat.truth.scores import wasserstein_to_samples
 from lincat.truth.simulation import Log, Moved, known_returns, simulate, simulate_returns
 
@@ -117,7 +117,7 @@ def test_records_follow_each_other_and_the_longest_can_come_first():
     np.testing.assert_array_equal(log.following[:-1][inner], log.observation[1:][inner])
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", [*PROBLEMS, *FURTHER], ids=lambda problem: problem.name)
 def test_logs_are_repeatable_and_have_the_rows_that_were_asked_for(problem):
     log = problem.log(1500, seed=5)
     assert isinstance(log, Log)
@@ -134,6 +134,23 @@ def test_problems_are_many_and_unlike_each_other():
     assert {problem.layout.kind for problem in PROBLEMS} == {"record", "episodes", "transitions"}
     sizes = {problem.log(20, seed=0).observation.shape[1] for problem in PROBLEMS}
     assert sizes == {1, 2, 3, 4}
+
+
+def test_problems_at_edges_are_what_their_notes_say():
+    rng = np.random.default_rng(0)
+
+    def returns(name, state, n=2000):
+        problem = problem_named(name)
+        return simulate_returns(problem.step, np.tile(state, (n, 1)), problem.gamma, rng)
+
+    below, above = (returns("fishery", [stock]).mean() for stock in (0.156, 0.160))
+    assert above > below + 20.0  # a jump within four thousandths
+    assert set(np.sign(returns("game", [1.0, 1.0, 6.0]))) == {-1.0, 1.0}
+    drone = returns("drone", [0.0, 0.0, 0.0])
+    assert 0.01 < (drone < -50.0).mean() < 0.3
+    still, moved = ([0.5, 0.0, slow, 0.0, 20.0, 1.0] for slow in (-2.0, 2.0))
+    apart = returns("robot", still).mean() - returns("robot", moved).mean()
+    assert abs(apart) < 4.0 * np.sqrt(2.0 / 2000) * returns("robot", still).std()
 
 
 def walk(name, actions, step, state_of):

@@ -10,7 +10,7 @@ from pathlib import Path
 from lincat._files import write_atomically
 from lincat.truth.document import as_document
 from lincat.truth.electricity import ELECTRICITY, read_electricity, run_electricity
-from lincat.truth.problems import PROBLEMS, problem_named
+from lincat.truth.problems import FURTHER, PROBLEMS, problem_named
 from lincat.truth.run import METHODS, OURS, Row, cells_of, read_rows, run
 from lincat.truth.settings import QUICK_PROBLEMS, SIZES, Settings
 
@@ -23,7 +23,10 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
         description="Problems of known truth, with nothing given but gamma, beside the rivals.",
     )
     parser.add_argument("--quick", action="store_true", help="three problems, 2,000 rows")
-    parser.add_argument("--problems", nargs="+", metavar="NAME", help="all by default")
+    further = ", ".join(problem.name for problem in FURTHER)
+    parser.add_argument(
+        "--problems", nargs="+", metavar="NAME", help=f"all by default; also {further}"
+    )
     parser.add_argument("--sizes", nargs="+", type=int, metavar="ROWS", help="of the logs")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0], metavar="SEED")
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
+from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.truth.problem import Layout, Problem
-from lincat.truth.simulation import Moved, Random, Restart
+from lincat.truth.simulation import Moved, Random, Restart, never
 
 _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -37,10 +37,6 @@ def _ids(state: FloatArray) -> IntArray:
     return state[:, 0].astype(np.int64)
 
 
-def _never(state: FloatArray) -> BoolArray:
-    return np.zeros(len(state), bool)
-
-
 _HEAVY = Chain(0.5 * np.eye(5) + 0.4 * np.roll(np.eye(5), 1, axis=1) + 0.02)
 _HEAVY_MEAN = np.array([2.0, 1.0, 0.0, -1.0, 0.5])
 _HEAVY_SPREAD = np.array([0.2, 0.5, 1.0, 0.5, 2.0])
@@ -49,7 +45,7 @@ _HEAVY_SPREAD = np.array([0.2, 0.5, 1.0, 0.5, 2.0])
 def _heavy(state: FloatArray, rng: Random) -> Moved:
     i = _ids(state)
     reward = 1e6 * (_HEAVY_MEAN[i] + _HEAVY_SPREAD[i] * rng.standard_t(3.0, len(i)))
-    return Moved(reward, _HEAVY(i, rng), _never(state))
+    return Moved(reward, _HEAVY(i, rng), never(state))
 
 
 _SHIFTS = Chain(0.9 * np.roll(np.eye(4), 1, axis=1) + 0.1 * np.eye(4))
@@ -59,12 +55,12 @@ _HIT = np.array([0.0005, 0.001, 0.001, 0.0015])
 def _rare(state: FloatArray, rng: Random) -> Moved:
     i = _ids(state)
     reward = np.where(rng.random(len(i)) < _HIT[i], 50.0, 0.0)
-    return Moved(reward, _SHIFTS(i, rng), _never(state))
+    return Moved(reward, _SHIFTS(i, rng), never(state))
 
 
 def _ring(state: FloatArray, rng: Random) -> Moved:
     reward = 1e-3 * (1.0 + np.sin(state[:, 0] * 2.0) + (state[:, 0] == 7.0))
-    return Moved(reward, (state + 1.0) % 12.0, _never(state))
+    return Moved(reward, (state + 1.0) % 12.0, never(state))
 
 
 _DAY = np.array([20.0, 22.0, 21.0, 25.0, 40.0, 70.0, -15.0])
@@ -72,7 +68,7 @@ _DAY = np.array([20.0, 22.0, 21.0, 25.0, 40.0, 70.0, -15.0])
 
 def _weekly(state: FloatArray, rng: Random) -> Moved:
     noise = 6.0 * rng.standard_normal(len(state))
-    return Moved(_DAY[_ids(state)] + noise, (state + 1.0) % 7.0, _never(state))
+    return Moved(_DAY[_ids(state)] + noise, (state + 1.0) % 7.0, never(state))
 
 
 _MOOD = Chain([[0.97, 0.03, 0, 0], [0.04, 0.93, 0.03, 0], [0, 0.06, 0.9, 0.04], [0, 0, 0.1, 0.9]])
@@ -102,7 +98,7 @@ _FIFTY, _FIFTY_MEAN = _fifty()
 def _chain(state: FloatArray, rng: Random) -> Moved:
     i = _ids(state)
     reward = _FIFTY_MEAN[i] + 3.0 * rng.standard_normal(len(i))
-    return Moved(reward, _FIFTY(i, rng), _never(state))
+    return Moved(reward, _FIFTY(i, rng), never(state))
 
 
 def _sale(state: FloatArray, rng: Random) -> Moved:
@@ -122,14 +118,14 @@ _YIELD = np.array([10.0, 8.0, -30.0])
 def _machine(state: FloatArray, rng: Random) -> Moved:
     i = _ids(state)
     reward = _YIELD[i] + 2.0 * rng.standard_normal(len(i))
-    return Moved(reward, _WEAR(i, rng), _never(state))
+    return Moved(reward, _WEAR(i, rng), never(state))
 
 
 def _queue(state: FloatArray, rng: Random) -> Moved:
     draw = rng.random(len(state))
     change = (draw < 0.40).astype(float) - (draw > 0.55)
     following = np.clip(state[:, 0] + change, 0.0, 30.0)
-    return Moved(-state[:, 0], following[:, None], _never(state))
+    return Moved(-state[:, 0], following[:, None], never(state))
 
 
 PROBLEMS = (

@@ -6,16 +6,12 @@ import math
 
 import numpy as np
 
-from lincat._typing import BoolArray, FloatArray
+from lincat._typing import FloatArray
 from lincat.truth.problem import Layout, Problem
-from lincat.truth.simulation import Moved, Random
+from lincat.truth.simulation import Moved, Random, never
 
 PERSISTENCE = 0.95  # of the level from one step to the next; its shocks have variance 1
 PERSISTENT_NOISE = 0.5  # of the reward about the level
-
-
-def _never(state: FloatArray) -> BoolArray:
-    return np.zeros(len(state), bool)
 
 
 def _level(n: int, rng: Random) -> FloatArray:
@@ -25,7 +21,7 @@ def _level(n: int, rng: Random) -> FloatArray:
 def _persistent(state: FloatArray, rng: Random) -> Moved:
     noise = rng.standard_normal((2, len(state)))
     following = PERSISTENCE * state + noise[0][:, None]
-    return Moved(state[:, 0] + PERSISTENT_NOISE * noise[1], following, _never(state))
+    return Moved(state[:, 0] + PERSISTENT_NOISE * noise[1], following, never(state))
 
 
 def _stake(n: int, rng: Random) -> FloatArray:
@@ -50,7 +46,7 @@ def _uneven(state: FloatArray, rng: Random) -> Moved:
     noise = rng.standard_normal((len(state), 3))
     following = _MEMORY * state + np.sqrt(1.0 - _MEMORY**2) * noise[:, :2]
     reward = -5.0 + state[:, 1] + np.exp(0.7 * state[:, 0]) * noise[:, 2]
-    return Moved(reward, following, _never(state))
+    return Moved(reward, following, never(state))
 
 
 def _order(n: int, rng: Random) -> FloatArray:
@@ -77,7 +73,7 @@ def _inventory(state: FloatArray, rng: Random) -> Moved:
     left = state[:, 0] - sold
     ordered = np.where(left + state[:, 1] < 12.0, 15.0, 0.0)
     reward = 30.0 * sold - 2.0 * left - 8.0 * (demand - sold) - 60.0 * (ordered > 0.0)
-    return Moved(reward, np.stack([left + state[:, 1], ordered], axis=1), _never(state))
+    return Moved(reward, np.stack([left + state[:, 1], ordered], axis=1), never(state))
 
 
 def _square(n: int, rng: Random) -> FloatArray:
@@ -89,7 +85,7 @@ def _plane(state: FloatArray, rng: Random) -> Moved:
     x, y = state[:, 0], state[:, 1]
     reward = 1e-3 * (np.sin(2.0 * math.pi * x) * np.cos(math.pi * y))
     reward += 3e-4 * rng.standard_normal(len(state))
-    return Moved(reward, np.minimum(further, 2.0 - further), _never(state))
+    return Moved(reward, np.minimum(further, 2.0 - further), never(state))
 
 
 def _market(n: int, rng: Random) -> FloatArray:
@@ -103,7 +99,7 @@ def _trade(state: FloatArray, rng: Random) -> Moved:
     reward = 1000.0 * price * (sells.astype(float) - buys) - 20.0 * held
     further = 50.0 + 0.93 * (price - 50.0) + 3.0 * rng.standard_normal(len(price))
     holds = ((held & ~sells) | buys).astype(float)
-    return Moved(reward, np.stack([further, holds], axis=1), _never(state))
+    return Moved(reward, np.stack([further, holds], axis=1), never(state))
 
 
 _SERVO = np.array(
@@ -119,7 +115,7 @@ def _disturbed(n: int, rng: Random) -> FloatArray:
 def _servo(state: FloatArray, rng: Random) -> Moved:
     following = state @ _SERVO.T
     following[:, 1::2] += 0.3 * rng.standard_normal((len(state), 2))
-    return Moved(-(state**2) @ _SERVO_COST, following, _never(state))
+    return Moved(-(state**2) @ _SERVO_COST, following, never(state))
 
 
 PROBLEMS = (

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from lincat._arguments import fail
-from lincat.truth import environments, ids, numbers
+from lincat.truth import edges, environments, ids, numbers
 from lincat.truth.problem import Problem
 
 PROBLEMS: tuple[Problem, ...] = (*ids.PROBLEMS, *numbers.PROBLEMS, *environments.PROBLEMS)
+#: Run if they are named.
+FURTHER: tuple[Problem, ...] = edges.PROBLEMS
 
 
 def problem_named(name: str) -> Problem:
@@ -18,7 +20,8 @@ def problem_named(name: str) -> Problem:
     >>> problem_named("queue").gamma
     0.99
     """
-    for problem in PROBLEMS:
+    for problem in (*PROBLEMS, *FURTHER):
         if problem.name == name:
             return problem
-    raise fail("problem", f"one of {', '.join(p.name for p in PROBLEMS)}", repr(name))
+    names = ", ".join(p.name for p in (*PROBLEMS, *FURTHER))
+    raise fail("problem", f"one of {names}", repr(name))

@@ -35,6 +35,11 @@ _NEGLIGIBLE = 1e-5  # gamma^h from which on nothing counts
 _MOST_STEPS = 1_000_000  # of an episode with gamma = 1; more would be an error in the problem
 
 
+def never(state: FloatArray) -> BoolArray:
+    """What terminates where nothing ever does, shape (n,)."""
+    return np.zeros(len(state), bool)
+
+
 @dataclass(frozen=True)
 class Log:
     """Transitions in order of time, record after record."""
