@@ -6,7 +6,7 @@ import pytest
 import lincat
 from lincat.data.steps import Steps
 from lincat.runs import choosing
-from lincat.runs.candidates import Pilot, candidates_for, record_begins
+from lincat.runs.candidates import Pilot, candidates_for
 from lincat.runs.trial import Compared, compare
 
 N = 400
@@ -138,7 +138,7 @@ def cut(n, every):
 
 def test_bumps_are_near_where_records_begin():
     steps = cut(20_000, 1_000)
-    assert record_begins(steps).tolist() == list(range(0, 20_000, 1_000))
+    assert steps.begins().tolist() == list(range(0, 20_000, 1_000))
     pilot = Pilot(steps, 0.9, len(steps))
     assert np.isclose((pilot.observations > 5.0).mean(), 0.1, atol=0.001)
 

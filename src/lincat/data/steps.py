@@ -88,6 +88,11 @@ class Steps:
         made = transform(self.record)
         return made[:-1], made[1:]
 
+    def begins(self) -> IntArray:
+        """Return the numbers of the steps that records begin with, the first step among them."""
+        ends = self.terminated | self.truncated
+        return np.concatenate([[0], np.flatnonzero(ends[:-1]) + 1])
+
     def discounts(self, gamma: float) -> FloatArray:
         """Return the discount of each step: as given, or gamma; 0 where it terminated."""
         given = np.full(len(self), gamma) if self.discount is None else self.discount

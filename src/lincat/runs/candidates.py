@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lincat._typing import FloatArray, IntArray
+from lincat._typing import FloatArray
 from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps
 from lincat.features._base import Features
@@ -99,7 +99,7 @@ class Pilot:
         From there figures are asked for. In long records they are rare, and no bump would be near,
         so they are repeated.
         """
-        seen, first = self.steps.observation, record_begins(self.steps)
+        seen, first = self.steps.observation, self.steps.begins()
         more = math.ceil((_BEGINNINGS * len(seen) - len(first)) / (1.0 - _BEGINNINGS))
         if more <= 0 or len(first) < _FEWEST_RECORDS:
             return seen
@@ -195,12 +195,6 @@ def candidates_for(rows: int, long: int) -> list[Candidate]:
         along = (False, sizes.potential)
     plain = [Candidate(*along, 0, *sizes.plain, n) for n in sorted({1, long})]
     return [*centred, *plain]
-
-
-def record_begins(steps: Steps) -> IntArray:
-    """Return the steps that records begin with, the first one among them."""
-    ends = steps.terminated | steps.truncated
-    return np.concatenate([[0], np.flatnonzero(ends[:-1]) + 1])
 
 
 def long_steps(pilot: Steps, gamma: float) -> int:

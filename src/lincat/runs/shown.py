@@ -99,13 +99,11 @@ def start_observations(steps: Steps, cuts: Collection[int] = ()) -> Any:
     each other (a shuffled one) does not show them. Nothing starts at ``cuts``, the steps before
     which others were held out.
     """
-    ends = steps.terminated | steps.truncated
-    begins = np.flatnonzero(ends[:-1]) + 1
-    begins = begins[~np.isin(begins, list(cuts))]
-    if len(begins) < _FEWEST_STARTS or len(begins) > 0.5 * len(steps):
+    begins = steps.begins()
+    begins = begins[~np.isin(begins, list(cuts)) | (begins == 0)]
+    if len(begins) <= _FEWEST_STARTS or len(begins) - 1 > 0.5 * len(steps):
         return None
-    first = np.concatenate([[0], begins])[:_MOST_STARTS]
-    return steps.observation[first]
+    return steps.observation[begins[:_MOST_STARTS]]
 
 
 def choose_states(

@@ -20,7 +20,7 @@ from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.inference import scores
 from lincat.learners.categorical_lstd import CategoricalLSTD
-from lincat.runs.candidates import Candidate, Pilot, record_begins
+from lincat.runs.candidates import Candidate, Pilot
 from lincat.runs.held_out import SpreadHoldOut
 from lincat.runs.model import Model
 from lincat.runs.plan import Plan, whole_steps
@@ -162,7 +162,7 @@ def _compared(train: Steps, held: Steps, gamma: float, candidates: list[Candidat
 def _scored_rows(usable: BoolArray, held: Steps) -> tuple[IntArray, BoolArray]:
     """Rows whose returns are scored: some of all, and then some where a record begins."""
     rows = _some(np.flatnonzero(usable), _SCORED)
-    first = _some(record_begins(held)[1:], _BEGINNINGS)  # what is held begins amid a record
+    first = _some(held.begins()[1:], _BEGINNINGS)  # what is held begins amid a record
     first = first[usable[first]]
     begins = np.repeat([False, True], [len(rows), len(first)])
     return np.concatenate([rows, first]), begins
