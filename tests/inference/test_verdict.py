@@ -47,10 +47,10 @@ def test_figures_that_hold_are_trusted():
     ("change", "code", "help"),
     [
         ({"mean_error": 0.9}, "precision", "more rows help"),
-        ({"mean_error": None}, "precision", "more rows help"),
+        ({"mean_error": None}, "precision", "fewer features, help"),
         ({"sd_error": 0.9}, "precision_sd", "more rows help"),
         ({"cvar_error": 0.3}, "precision_cvar", "more rows help"),
-        ({"cvar_error": None}, "precision_cvar", "more rows help"),
+        ({"cvar_error": None}, "precision_cvar", "fewer features, help"),
         ({"negative_mass": 0.3}, "signed", "--features"),
         ({"coarser": 9.0}, "grid", "--intervals"),
         ({"off_grid": 0.1}, "off_grid", "--low and --high"),

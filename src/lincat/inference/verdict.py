@@ -104,7 +104,9 @@ def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
         ("precision_cvar", "CVaR is known to", found.cvar_error, _TAIL_PRECISION),
     ):
         if value is None:
-            text = f"there are too few rows to say how well {what.removesuffix(' to')}; {rows}"
+            # With many rows, sums of many features leave memory for few blocks.
+            known = what.removesuffix(" to")
+            text = f"it cannot be told how well {known}; more rows, or fewer features, help"
         else:
             text = f"{what} {value:.2g} of a standard deviation only; {rows}"
         checks.append(_check(code, value, limit, text))
