@@ -18,6 +18,7 @@ from lincat.inference.validation import GroupValidation, Validation
 
 _PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
 _TAIL_PRECISION = 0.24  # likewise of CVaR, which may be off by twice as much
+_ASKED_PRECISION = 0.2  # likewise, in the states that the headline speaks of
 _SIGNED = 0.02  # negative mass, of which errors of single states often come
 _SIGNED_SEEN = 0.05  # likewise, where single states were held against returns of their own
 _COARSER = 2.0  # times fewer intervals than wanted
@@ -50,6 +51,9 @@ class Diagnosis:
         How many times more intervals are wanted than there are.
     off_grid : float
         Mass that falls off the grid, per transition.
+    asked_error : float or None
+        Likewise of the means of the states that the headline speaks of, of which one in thirty may
+        exceed it; None where they are too few to tell.
     """
 
     mean_error: float | None
@@ -58,6 +62,7 @@ class Diagnosis:
     negative_mass: float
     coarser: float
     off_grid: float
+    asked_error: float | None = None
 
 
 def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict:
@@ -110,6 +115,12 @@ def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
         else:
             text = f"{what} {value:.2g} of a standard deviation only; {rows}"
         checks.append(_check(code, value, limit, text))
+    if found.asked_error is not None:
+        text = (
+            "in one of thirty states that the headline speaks of, means are known to "
+            f"{found.asked_error:.2g} of a standard deviation only; more rows near there help"
+        )
+        checks.append(_check("precision_asked", found.asked_error, _ASKED_PRECISION, text))
     checks.append(
         _check(
             "signed",

@@ -19,6 +19,7 @@ _LEVEL = '<span data-text="level"></span>'
 _CHECKS = {
     "precision": "Standard error of means, in standard deviations",
     "precision_sd": "Standard error of standard deviations, relative",
+    "precision_asked": "Standard error of means in the headline's states, one in thirty",
     "precision_cvar": "Standard error of CVaR, in standard deviations",
     "signed": "Negative mass",
     "grid": "Times coarser than the returns ask for",

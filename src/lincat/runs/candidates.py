@@ -84,7 +84,7 @@ class Pilot:
         self._mixed = is_mixed(steps.observation)
         self._near = not self._mixed and np.prod(steps.observation.shape[1:]) <= _FEW_NUMBERS
         self.ridge = PSEUDO_ROWS / rows
-        self.narrow_ridge = _NARROW_PSEUDO / rows if self._near else self.ridge
+        self._narrow_ridge = _NARROW_PSEUDO / rows if self._near else self.ridge
         self._potentials: dict[tuple[int, bool], Potential] = {}
 
     @cached_property
@@ -105,6 +105,10 @@ class Pilot:
             return seen
         return np.concatenate([seen, seen[np.resize(first, more)]])
 
+    def ridge_of(self, narrow: bool) -> float:
+        """The ridge of a function with narrow bumps, or with wide ones."""
+        return self._narrow_ridge if narrow else self.ridge
+
     def smooth(self, bumps: int, seed: int = 0, *, narrow: bool = False) -> Features:
         """Fit features with so many bumps."""
         if narrow and not self._near:
@@ -121,9 +125,8 @@ class Pilot:
         """Fit a potential with so many bumps."""
         if (bumps, narrow) not in self._potentials:
             about = self.smooth(bumps, seed=1, narrow=narrow)
-            ridge = self.narrow_ridge if narrow else self.ridge
             self._potentials[bumps, narrow] = Potential.fit(
-                about, [self.steps], self.gamma, ridge=ridge
+                about, [self.steps], self.gamma, ridge=self.ridge_of(narrow)
             )
         return self._potentials[bumps, narrow]
 
@@ -160,7 +163,7 @@ class Candidate(NamedTuple):
             )
             return Plan(features, None, None, self.n_step, pilot.ridge, reason)
         units = pilot.smooth(self.scale, seed=2, narrow=self.narrow)
-        ridge = pilot.narrow_ridge if self.narrow else pilot.ridge
+        ridge = pilot.ridge_of(self.narrow)
         scale = Scale.fit(units, steps, potential, pilot.gamma, ridge=ridge)
         if scale is not None:
             scale = scale.contracting(features, steps, pilot.gamma, ridge=pilot.ridge)

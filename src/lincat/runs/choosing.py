@@ -7,6 +7,7 @@ candidate was fitted to.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -54,7 +55,12 @@ def choose_plan(
         return _table_plan(table, Pilot(pilot, gamma, expected), expected)
     long = long_steps(pilot, gamma)
     chosen = candidates_for(expected, long)[tried(pilot, gamma, long)]
-    return chosen.plan(Pilot(pilot, gamma, expected))
+    seen = Pilot(pilot, gamma, expected)
+    plan = chosen.plan(seen)
+    if plan.potential is None:
+        return plan
+    ridge = seen.ridge_of(chosen.narrow)
+    return replace(plan, potential=plan.potential.with_errors(pilot, gamma, ridge=ridge))
 
 
 def tried(pilot: Steps, gamma: float, long: int) -> int:

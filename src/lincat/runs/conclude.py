@@ -105,7 +105,7 @@ def answer_of(
         curves=curves_of(folder.metrics(), shown.names, config.level),
         validation=validation,
         budget=_budget(model, shown, config.level, validation),
-        verdict=judge(diagnosis_of(model, config.level), validation),
+        verdict=judge(diagnosis_of(model, config.level, shown.asked), validation),
         notes=(*notes, *_grid_notes(model)),
         warnings=(*cautions, *_cautions(model, recorder, config, facts.skipped_rows)),
         config=config_to_toml(config),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse
 
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.distribution import ReturnDistribution
@@ -19,12 +22,20 @@ _TAILS = 100  # likewise for tails, which take draws
 _CONFIDENCE = 0.95  # an interval of which is four standard errors wide
 _ROUNDING = 1e-9  # of a mean
 _SMALLEST_SD = 0.1  # of the pooled one
+_FEWEST_ASKED = 20
+_NEARLY_ALL = 0.97  # of the states that are asked for
 
 
-def diagnosis_of(model: Model, level: float = 0.05) -> Diagnosis | None:
+def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagnosis | None:
     """Return what the solution says of itself; None for what is learned step by step.
 
-    ``level`` is that of CVaR.
+    Parameters
+    ----------
+    model : Model
+    level : float
+        Of CVaR.
+    asked : n observations, optional
+        That the headline speaks of: where records begin, as a rule.
     """
     learner = model.learner
     if not isinstance(learner, CategoricalLSTD):
@@ -44,6 +55,7 @@ def diagnosis_of(model: Model, level: float = 0.05) -> Diagnosis | None:
     choice = learner.choice_
     return Diagnosis(
         mean_error=None if errors is None else _typical(errors.mean, sd, chance),
+        asked_error=None if asked is None else _asked_error(model, learner, asked, sd),
         sd_error=None if errors is None else _typical(errors.variance, 2.0 * sd**2, chance),
         cvar_error=None if errors is None else _cvar_error(learner, level, Phi, sd, chance),
         negative_mass=float(signed.mean()),
@@ -113,6 +125,38 @@ def _cvar_error(
     low, high = learner.predict(Phi[some], confidence=_CONFIDENCE).interval("cvar", level)
     known = chance[some] & np.isfinite(high - low)
     return _typical((high - low) / 4.0, sd[some], known)
+
+
+def _asked_error(
+    model: Model, learner: CategoricalLSTD, asked: Any, typical: FloatArray
+) -> float | None:
+    """The standard error of means that all but one in thirty of some states do not exceed.
+
+    In standard deviations of each state, at least a tenth of a typical one. Of a sum of two, a
+    potential and what was learned about it from the same rows, the larger error counts. None where
+    too few states are asked for.
+    """
+    asked = asked[model.features.knows(asked)]
+    if len(asked) < _FEWEST_ASKED:
+        return None
+    Phi = model.features.lookup(asked)
+    if Phi.ndim == 1:  # of a table
+        shape = (len(Phi), learner.statistics_.n_features or 0)
+        Phi = scipy.sparse.csr_array((np.ones(len(Phi)), (np.arange(len(Phi)), Phi)), shape=shape)
+    errors = moment_errors(
+        learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
+    )
+    if errors is None:
+        return None
+    variance = np.maximum(learner.moments_.variance(Phi), 0.0)
+    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * float(np.median(typical)))
+    if not (sd > 0.0).all():
+        return None
+    error = errors.mean
+    if model.potential is not None:
+        own = model.potential.standard_errors(asked)
+        error = np.maximum(error, own if model.scale is None else own / model.scale.values(asked))
+    return float(np.quantile(error / sd, _NEARLY_ALL))
 
 
 def _typical(errors: FloatArray, unit: FloatArray, chance: BoolArray) -> float:

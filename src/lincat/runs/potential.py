@@ -6,7 +6,7 @@ the nearer it is to the mean return, the more alike are the distributions that a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,10 +22,12 @@ from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.data.steps import Steps
 from lincat.features._base import Features
 from lincat.features.functions import dots
+from lincat.solvers.influence import cosines
 from lincat.solvers.moments import solve_square
 
 _KEY = "lincat potential"
 _CHUNK = 8192
+_BLOCKS, _COSINES = 32, 8  # of time, and slow sums over them, that tell errors
 
 
 class Potential:
@@ -38,12 +40,21 @@ class Potential:
     weights : array of shape (d,)
         Of a table, of the rows that were known; V of others is the offset.
     offset : float
+    directions : array of shape (nu, d), optional
+        Errors that the weights may have, each as large as the true one; V of few rows is far off.
     """
 
-    def __init__(self, features: Features, weights: FloatArray, offset: float = 0.0) -> None:
+    def __init__(
+        self,
+        features: Features,
+        weights: FloatArray,
+        offset: float = 0.0,
+        directions: FloatArray | None = None,
+    ) -> None:
         self.features = features
         self.weights = weights
         self.offset = offset
+        self.directions = directions
         self._last: tuple[ReferenceType[Steps], FloatArray, FloatArray] | None = None
 
     @classmethod
@@ -55,32 +66,48 @@ class Potential:
         ``ridge``, relative to the mean of the diagonal of Σ phi phiᵀ, draws V towards the mean
         return of all states together, which is the offset.
         """
-        d = features.n_features_
-        Sigma: FeatureMatrix = scipy.sparse.csr_array((d, d))  # dense as soon as features are
-        cross: FeatureMatrix = scipy.sparse.csr_array((d, d))
-        gained, lost = np.zeros(d), np.zeros(d)  # Σ phi r and Σ phi (1 − δ)
-        reward, ended, largest = 0.0, 0.0, 0.0
-        for part in steps:
-            for begin in range(0, len(part), _CHUNK):
-                some = part[begin : begin + _CHUNK]
-                phi, phi_next = some.both(features.transform)
-                discount, weight, weighted = some.discounts(gamma), np.ones(len(some)), phi
-                if some.weight is not None:
-                    weight, weighted = some.weight, _times(phi, some.weight)
-                Sigma = Sigma + weighted.T @ phi  # half the work where that is phiᵀphi
-                cross = cross + weighted.T @ _times(phi_next, discount)
-                gained += weighted.T @ some.reward
-                lost += weighted.T @ (1.0 - discount)
-                reward += float(weight @ some.reward)
-                ended += float(weight @ (1.0 - discount))
-                largest = max(largest, float(discount.max(initial=0.0)))
+        sums = _Sums(features.n_features_)
+        gained, lost = np.zeros((2, features.n_features_))  # Σ phi r and Σ phi (1 − δ)
+        reward, ended = 0.0, 0.0
+        for some in _chunks(steps):
+            discount = some.discounts(gamma)
+            weight = np.ones(len(some)) if some.weight is None else some.weight
+            weighted = sums.add(features, some, discount)
+            gained += weighted.T @ some.reward
+            lost += weighted.T @ (1.0 - discount)
+            reward += float(weight @ some.reward)
+            ended += float(weight @ (1.0 - discount))
         # V = offset + phi·w has rewards r − (1 − δ) offset.
         offset = reward / ended if ended > 0.0 else 0.0
-        matrix = Sigma - cross
-        matrix = matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix)
-        matrix[np.diag_indices(d)] += ridge * Sigma.trace() / d
-        right = gained - offset * lost
-        return cls(features, solve_square(matrix, right, np.array([largest])), offset)
+        return cls(features, sums.solve(gained - offset * lost, ridge), offset)
+
+    def with_errors(self, steps: Steps, gamma: float, *, ridge: float) -> Potential:
+        """Return the same V, which knows its sampling error: from the steps that it was fitted to.
+
+        An error of the weights is A⁻¹ times the sum of scores phi (r + δ V(s') − V(s)), whose
+        long-run variance comes from slow sums over blocks of time, as that of a batch solution.
+        """
+        sums, number = _Sums(self.features.n_features_), 0
+        scores = np.zeros((_BLOCKS, self.features.n_features_))
+        errors = self.errors(steps, gamma)
+        block = np.arange(len(steps)) * _BLOCKS // len(steps)
+        for some in _chunks([steps]):
+            weighted = sums.add(self.features, some, some.discounts(gamma))
+            rows = slice(number, number + len(some))
+            for b in np.unique(block[rows]):
+                inside = block[rows] == b
+                scores[b] += weighted[inside].T @ errors[rows][inside]
+            number += len(some)
+        slow = cosines(np.ones(_BLOCKS), _COSINES) @ scores
+        directions = sums.solve(slow.T, ridge).T
+        return Potential(self.features, self.weights, self.offset, directions)
+
+    def standard_errors(self, observations: Any) -> FloatArray:
+        """Return the standard errors of V of n observations, shape (n,); 0 where none is known."""
+        if self.directions is None:
+            return np.zeros(len(observations))
+        moved = np.asarray(self.features.lookup(observations) @ self.directions.T)
+        return np.asarray(np.sqrt(np.mean(moved**2, axis=1)))
 
     @classmethod
     def of_table(cls, table: Features, steps: Steps, gamma: float) -> Potential | None:
@@ -142,11 +169,14 @@ class Potential:
         return replace(steps, reward=errors**2, discount=discount**2)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Potential, (self.features, self.weights, self.offset)  # what was kept stays here
+        # What was kept of steps stays here.
+        return Potential, (self.features, self.weights, self.offset, self.directions)
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""
         arrays = {"weights": self.weights, "offset": np.array([self.offset])}
+        if self.directions is not None:
+            arrays["directions"] = self.directions
         return pack(_KEY, "Potential", {}, {}, arrays, str)
 
     @classmethod
@@ -159,9 +189,48 @@ class Potential:
             weights = check_array(arrays["weights"], "weights", shape=(size,))
             if not 0 < len(weights) <= features.n_features_:
                 raise fail("weights", f"1 to {features.n_features_} numbers", len(weights))
-            return cls(features, weights, float(check_array(arrays["offset"], "offset")[0]))
+            offset = float(check_array(arrays["offset"], "offset", shape=(1,))[0])
+            directions = None
+            if "directions" in arrays:
+                shape = (None, len(weights))
+                directions = check_array(arrays["directions"], "directions", shape=shape)
+                if len(directions) == 0:
+                    raise fail("directions", "at least one direction of errors", "none")
+            return cls(features, weights, offset, directions)
 
         return read_packed(path, "file of a potential", build)
+
+
+class _Sums:
+    """The matrix A = Σ w phi (phi − δ phi')ᵀ of the equation of means."""
+
+    def __init__(self, d: int) -> None:
+        self.Sigma: FeatureMatrix = scipy.sparse.csr_array((d, d))  # dense as soon as features are
+        self.cross: FeatureMatrix = scipy.sparse.csr_array((d, d))
+        self.largest = 0.0  # discount
+
+    def add(self, features: Features, steps: Steps, discount: FloatArray) -> FeatureMatrix:
+        """Add steps; return their features, times their weights."""
+        phi, phi_next = steps.both(features.transform)
+        weighted = phi if steps.weight is None else _times(phi, steps.weight)
+        self.Sigma = self.Sigma + weighted.T @ phi  # half the work where that is phiᵀphi
+        self.cross = self.cross + weighted.T @ _times(phi_next, discount)
+        self.largest = max(self.largest, float(discount.max(initial=0.0)))
+        return weighted
+
+    def solve(self, right: FloatArray, ridge: float) -> FloatArray:
+        """Return A⁻¹ right, with a ridge relative to the mean of the diagonal of Sigma."""
+        matrix = self.Sigma - self.cross
+        matrix = matrix.toarray() if scipy.sparse.issparse(matrix) else np.asarray(matrix)
+        d = len(matrix)
+        matrix[np.diag_indices(d)] += ridge * self.Sigma.trace() / d
+        return solve_square(matrix, right, np.array([self.largest]))
+
+
+def _chunks(steps: Iterable[Steps]) -> Iterator[Steps]:
+    for part in steps:
+        for begin in range(0, len(part), _CHUNK):
+            yield part[begin : begin + _CHUNK]
 
 
 def _times(rows: FeatureMatrix, factor: FloatArray) -> FeatureMatrix:

@@ -49,6 +49,11 @@ class ShownStates:
         sizes = [len(member) for member in self.members]
         return np.concatenate(self.members), np.repeat(np.arange(len(sizes)), sizes)
 
+    @property
+    def asked(self) -> Any:
+        """The observations that the headline speaks of; None where they are not to be had."""
+        return None if self.Phi is not None else self.members[0]
+
     def nearest(self, observations: Any) -> list[str]:
         """Return for each observation the name of the shown state that stands for it."""
         single = [i for i, member in enumerate(self.members) if i > 0]

@@ -49,7 +49,7 @@ def validated(run: Run, logs: Sequence[str] = (), returns: int | None = None) ->
         parts = list(limited(opened.source.batches(), _MOST_STEPS))
         held = joined(parts)
     validation = check_model(run.model, run.shown, opened, config, held)
-    verdict = judge(diagnosis_of(run.model, config.level), validation)
+    verdict = judge(diagnosis_of(run.model, config.level, run.shown.asked), validation)
     kept = tuple(x for x in run.answer.warnings if x.code != "not_validated")
     return msgspec.structs.replace(
         run.answer, validation=validation, verdict=verdict, warnings=kept

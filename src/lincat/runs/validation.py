@@ -23,6 +23,7 @@ from lincat.solvers.returns import true_returns
 
 # Of what is missing of a return where no record is long enough: it is then drawn from the model.
 _DRAWN = 0.5
+_NEARLY_ALL = 0.95  # of the returns must be known, where episodes end, to leave the others out
 _MOST_SCORED = 4_000  # of these, without being asked for
 _ROLLOUTS = 4_000  # without being asked for
 # Rollouts from one state: enough to see its own distribution.
@@ -90,6 +91,10 @@ def _by_held_out(
     drawn = not usable.any()
     if drawn:
         returns, usable = realised_returns(held, model, _DRAWN, drawn=True)
+    elif held.terminated.any() and usable.mean() < _NEARLY_ALL:
+        # Of what was cut off, only what had ended soon is known: no fair sample. All of it is one.
+        drawn = True
+        returns, usable = realised_returns(held, model, 1.0, drawn=True)
     chosen = np.flatnonzero(usable)[: config.validate]
     if config.validate is None:  # neighbours share most of their returns
         chosen = chosen[:: -(-max(len(chosen), 1) // _MOST_SCORED)]
