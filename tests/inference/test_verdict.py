@@ -43,6 +43,13 @@ def test_figures_that_hold_are_trusted():
     }
 
 
+def test_of_few_states_of_the_headline_nothing_is_said():
+    codes = {check.code for check in judge(FINE, None).checks}
+    known = Diagnosis(**{**FINE.__dict__, "asked_error": 0.19})
+    assert "precision_asked" not in codes
+    assert failed(judge(known, None)) == set()
+
+
 @pytest.mark.parametrize(
     ("change", "code", "help"),
     [
@@ -51,6 +58,7 @@ def test_figures_that_hold_are_trusted():
         ({"sd_error": 0.9}, "precision_sd", "more rows help"),
         ({"cvar_error": 0.3}, "precision_cvar", "more rows help"),
         ({"cvar_error": None}, "precision_cvar", "fewer features, help"),
+        ({"asked_error": 0.3}, "precision_asked", "more rows near there help"),
         ({"negative_mass": 0.3}, "signed", "--features"),
         ({"coarser": 9.0}, "grid", "--intervals"),
         ({"off_grid": 0.1}, "off_grid", "--low and --high"),

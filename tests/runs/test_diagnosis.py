@@ -7,6 +7,8 @@ import lincat
 from lincat.data.steps import Steps
 from lincat.runs.diagnosis import diagnosis_of, rough_widening, widening_of
 from lincat.runs.model import Model
+from lincat.runs.plan import Plan
+from lincat.runs.potential import Potential
 
 
 def solved(n, *, grid="auto", intervals="auto", seed=0, gamma=0.5):
@@ -87,3 +89,53 @@ def test_cvar_is_as_uncertain_as_it_scatters_from_log_to_log():
     claimed = np.mean([diagnosis_of(model).cvar_error for model in models])
     assert claimed == pytest.approx(np.std(cvar) / np.sqrt(1.0 / 3.0), rel=0.35)
     assert diagnosis_of(models[0], 0.5).cvar_error != diagnosis_of(models[0]).cvar_error
+
+
+def walk(n, seed=0):
+    """A walk on a line, whose records begin anywhere and lead to the middle at once."""
+    rng = np.random.default_rng(seed)
+    x = np.zeros((n, 1))
+    begins = np.arange(n) % 50 == 0
+    for i in range(n):
+        x[i] = rng.uniform(-10.0, 10.0) if begins[i] else 0.3 * x[i - 1] + rng.normal()
+    following = np.roll(x, -1, axis=0)
+    truncated = np.roll(begins, -1)
+    following[truncated] = 0.0
+    reward = x[:, 0] + rng.normal(size=n)
+    return Steps(x, reward, following, np.zeros(n, bool), truncated)
+
+
+def test_what_is_rare_but_asked_for_is_known_less_well():
+    steps = walk(4_000)
+    plan = Plan(lincat.Smooth(bumps=6).fit(steps.observation), None, None, 1, 0.0, "")
+    model = plan.model(lincat.CategoricalLSTD(gamma=0.5))
+    model.learner.partial_fit(model.transitions(steps))
+    starts = steps.observation[steps.begins()]
+    found = diagnosis_of(model, asked=starts)
+    assert found.asked_error > 2.0 * found.mean_error
+    middle = diagnosis_of(model, asked=np.linspace(-1.0, 1.0, 30)[:, None])
+    assert middle.asked_error < 0.5 * found.asked_error
+    assert diagnosis_of(model, asked=starts[:19]).asked_error is None
+    assert diagnosis_of(model).asked_error is None
+
+
+def test_an_error_of_the_potential_counts_if_it_is_larger():
+    steps = walk(4_000)
+    few = lincat.Smooth(bumps=2).fit(steps.observation)
+    many = lincat.Smooth(bumps=30).fit(steps.observation)
+    fitted = Potential.fit(many, [steps], 0.5, ridge=1e-8)
+    starts = steps.observation[steps.begins()]
+    errors = []
+    for potential in (fitted, fitted.with_errors(steps, 0.5, ridge=1e-8)):
+        model = Plan(few, potential, None, 1, 0.0, "").model(lincat.CategoricalLSTD(gamma=0.5))
+        model.learner.partial_fit(model.transitions(steps))
+        errors.append(diagnosis_of(model, asked=starts).asked_error)
+    assert errors[1] > 1.5 * errors[0]
+    expected = np.quantile(potential.standard_errors(starts) / model.predict(starts).std(), 0.97)
+    assert errors[1] == pytest.approx(expected, rel=0.2)
+
+
+def test_ids_of_a_table_may_be_asked_for():
+    model = solved(10_000)
+    found = diagnosis_of(model, asked=np.zeros(30, dtype=np.int64))
+    assert found.asked_error == pytest.approx(found.mean_error)

@@ -107,6 +107,75 @@ def test_files_bring_it_back_and_others_are_refused(tmp_path):
     packed.refused(lambda p: Potential.read(p, features), path, changed, "weights: expected finite")
 
 
+def test_errors_are_as_large_as_values_of_other_logs_vary():
+    """Standard errors of V at three places, one of which hardly any row comes near."""
+    places = np.array([[0.0, 0.0], [1.0, -1.0], [4.0, 4.0]])
+    features = lincat.Smooth(bumps=6).fit(steps(20_000, 99).observation)
+    values, errors = [], []
+    for seed in range(60):
+        data = steps(2_000, seed, everything=False)
+        fitted = Potential.fit(features, [data], 0.9, ridge=RIDGE)
+        known = fitted.with_errors(data, 0.9, ridge=RIDGE)
+        np.testing.assert_array_equal(known.weights, fitted.weights)
+        values.append(known.values(places))
+        errors.append(known.standard_errors(places))
+    spread, told = np.std(values, axis=0), np.sqrt(np.mean(np.square(errors), axis=0))
+    np.testing.assert_allclose(told / spread, 1.0, atol=0.3)
+    assert told[2] > 3.0 * told[0]
+
+
+def test_of_a_potential_that_does_not_know_its_errors_none_are_told():
+    data = steps(300)
+    potential = Potential.fit(lincat.Scaling().fit(data.observation), [data], 0.9, ridge=RIDGE)
+    np.testing.assert_array_equal(potential.standard_errors(data.observation[:3]), np.zeros(3))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_errors_solve_the_same_equation_by_blocks(sparse):
+    """A⁻¹ Σ_b w_jb Σ_t phi (r + δ V' − V), written out."""
+    data = steps(640, 3)
+    form = lincat.Nearby(bumps=6, neighbours=3) if sparse else lincat.Smooth(bumps=4)
+    features = form.fit(data.observation)
+    known = Potential.fit(features, [data], 0.9, ridge=1e-3).with_errors(data, 0.9, ridge=1e-3)
+    phi, phi_next = (features.transform(x) for x in (data.observation, data.next_observation))
+    phi, phi_next = (x.toarray() if sparse else x for x in (phi, phi_next))
+    weight, discount = data.weight, data.discounts(0.9)
+    A, Sigma = np.zeros((2, phi.shape[1], phi.shape[1]))
+    scores = np.zeros((32, phi.shape[1]))
+    errors = known.errors(data, 0.9)
+    for t in range(640):
+        A += weight[t] * np.outer(phi[t], phi[t] - discount[t] * phi_next[t])
+        Sigma += weight[t] * np.outer(phi[t], phi[t])
+        scores[t // 20] += weight[t] * phi[t] * errors[t]
+    A += 1e-3 * np.trace(Sigma) / len(A) * np.eye(len(A))
+    waves = [np.sqrt(2.0) * np.cos(np.pi * j * (np.arange(32) + 0.5) / 32) for j in range(1, 9)]
+    expected = [np.linalg.solve(A, wave @ scores) for wave in waves]
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(known.directions, expected, atol=1e-8 * scale)
+
+
+def test_errors_are_kept_in_files_and_others_are_refused(tmp_path):
+    data, path = steps(300), tmp_path / "potential.safetensors"
+    features = lincat.Smooth(bumps=8).fit(data.observation)
+    potential = Potential.fit(features, [data], 0.9, ridge=RIDGE)
+    known = potential.with_errors(data, 0.9, ridge=RIDGE)
+    content = known.save_bytes()
+    path.write_bytes(content)
+    for back in (Potential.read(path, features), pickle.loads(pickle.dumps(known))):
+        np.testing.assert_array_equal(back.directions, known.directions)
+    for change, text in (
+        (lambda a: a[:, 1:].copy(), "directions: expected an array"),
+        (lambda a: a[:0], "directions: expected at least one"),
+        (lambda a: a * np.nan, "directions: expected finite"),
+    ):
+
+        def broken(arrays, change=change):
+            arrays["directions"] = change(arrays["directions"])
+
+        changed = packed.rewritten(content, "lincat potential", change_arrays=broken)
+        packed.refused(lambda p: Potential.read(p, features), path, changed, text)
+
+
 def ids(n, seed=0, *, states=6):
     """A walk of ids with rewards by state, ends and weights."""
     rng = np.random.default_rng(seed)

@@ -33,6 +33,16 @@ def compared(found, beginnings=None):
 NOT_BETTER = (0.0, 0.001)
 
 
+def test_two_that_are_far_better_than_the_first_are_held_against_each_other():
+    """By how bad the first one's quantile is in a few states, which moves both gains alike."""
+    shared = gains(0.30, 0.15, seed=7)
+    one = np.stack([gains(0.4, 0.01, seed=1), shared])
+    other = np.stack([one[0] - gains(0.1, 0.01, seed=2), shared + gains(0.15, 0.1, seed=3)])
+    made = np.stack([np.zeros((2, N)), one, other])
+    assert made[2].mean(axis=1).sum() > made[1].mean(axis=1).sum()
+    assert Compared(made, np.arange(N), np.zeros(N, bool)).best() == 1
+
+
 @pytest.mark.parametrize(
     ("found", "best"),
     [
@@ -195,5 +205,5 @@ def test_among_many_numbers_nothing_is_near(m):
     pilot = Pilot(Steps(x[:-1], x[:-1, 0], x[1:], no, no), 0.9, 599)
     found = pilot.smooth(60, narrow=True)
     assert isinstance(found, lincat.Nearby if m == 2 else lincat.Smooth)
-    assert (pilot.narrow_ridge < pilot.ridge) == (m == 2)
+    assert (pilot.ridge_of(True) < pilot.ridge_of(False)) == (m == 2)
     assert found.n_features_ == (6 + 60 if m == 2 else 1 + 9 + 30)

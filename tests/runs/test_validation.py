@@ -9,6 +9,7 @@ import lincat
 from lincat.data.steps import Steps, joined
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
+from lincat.runs.realised import realised_returns
 from lincat.runs.shown import ShownStates
 from lincat.runs.sources import open_source
 from lincat.runs.validation import _by_held_out
@@ -72,6 +73,31 @@ def test_returns_are_sums_of_what_followed(monkeypatch):
         if end:
             block, length = block + 1, 0
     assert compared["blocks"] == [blocks[i] for i in usable]
+
+
+def test_where_episodes_end_what_broke_off_is_no_reason_to_look_at_ends_alone():
+    """A step earns 1; one in fifty ends all with −50; records are cut off after 100 steps.
+
+    Of the last steps of a record, only what ended soon is known.
+    """
+    rng = np.random.default_rng(0)
+    n = 20_000
+    terminated = rng.random(n) < 0.02
+    truncated = ~terminated & (np.arange(n) % 100 == 99)
+    state, reward = np.zeros(n, np.int64), np.where(terminated, -50.0, 1.0)
+    steps = Steps(state, reward, state, terminated, truncated)
+    features = lincat.Tabular(n_states=1).fit(state)
+    model = Model(features, lincat.CategoricalLSTD(gamma=0.9, n_features=1))
+    model.learner.partial_fit(model.transitions(steps))
+    shown = ShownStates(["start"], [np.array([0])])
+    config = EvaluationConfig(source=["x"])
+    known, usable = realised_returns(steps, model, 0.01)
+    truth = (0.98 * 1.0 - 0.02 * 50.0) / (1.0 - 0.9 * 0.98)
+    found = _by_held_out(model, shown, steps, 0.9, config)
+    error = found["all"].mean_error
+    assert "completed by the model" in found.description
+    assert abs(known[usable].mean() - truth) > 2.0
+    assert abs(error) < 1.0
 
 
 def test_states_never_seen_before_are_left_out_and_counted():

@@ -73,10 +73,13 @@ def tried(pilot: Steps, gamma: float, long: int) -> int:
     more = pilot[-int(_AGAIN * len(pilot)) :]
     if len(more) < _AGAIN_ROWS:
         return first.best()
-    left = first.in_question()
+    candidates = candidates_for(len(more), long)
+    # What cannot be told apart: with many rows, longer steps, as features smooth with each of them.
+    left = sorted(
+        first.in_question(), key=lambda i: (not candidates[i].scale, -candidates[i].n_step)
+    )
     if len(left) == 1:
         return left[0]
-    candidates = candidates_for(len(more), long)
     return left[compare(more, gamma, [candidates[i] for i in left]).best()]
 
 

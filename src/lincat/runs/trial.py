@@ -74,15 +74,17 @@ class Compared:
     def best(self) -> int:
         """Return the number of the plan that meets returns best.
 
-        The first one, unless another does better in one of the scores by more than its standard
-        error says is chance, in none worse by as much, and better on the whole.
+        The first one, unless a later one does better in one of the scores by more than its standard
+        error says is chance, in none worse by as much, and better on the whole: and so on from that
+        one. (Held against the first alone, two that are both far better would be told apart by how
+        bad the first one is in a few states.)
         """
-        best, most = 0, 0.0
+        best = 0
         for i in range(1, len(self.gains)):
-            mean, error = self._than(i, 0)
+            mean, error = self._than(i, best)
             chance = np.resize(_BETTER, len(mean)) * error
-            if (mean > chance).any() and (mean > -chance).all() and mean.sum() > most:
-                best, most = i, float(mean.sum())
+            if (mean > chance).any() and (mean > -chance).all() and mean.sum() > 0.0:
+                best = i
         return best
 
     def in_question(self) -> list[int]:
