@@ -174,3 +174,9 @@ def test_no_starts_where_the_record_does_not_tell(steps):
 def test_no_more_starts_than_a_page_needs():
     steps = record([0, 0, 1] * 1000)
     assert len(start_observations(steps)) == 256
+
+
+def test_the_headline_speaks_of_the_first_group():
+    shown = ShownStates(["start", "a"], [np.arange(3), np.array([5])])
+    assert shown.asked.tolist() == [0, 1, 2]
+    assert ShownStates(["any state"], [np.arange(1)], np.ones((1, 2))).asked is None

@@ -137,6 +137,20 @@ def test_a_second_trial_has_more_rows_and_fewer_plans(monkeypatch, rows, left, t
     assert [plans for _, plans in asked] == [4, len(left)][: len(trials)]
 
 
+def test_in_a_second_trial_longer_steps_come_first(monkeypatch):
+    tried = []
+
+    def compare(steps, gamma, candidates):
+        tried.append([(one.scale > 0, one.n_step) for one in candidates])
+        return Says(2, [1, 2, 3]) if len(tried) == 1 else Says(1, [1])
+
+    monkeypatch.setattr(choosing, "compare", compare)
+    x, no = np.zeros((200_000, 2)), np.zeros(200_000, bool)
+    assert choosing.tried(Steps(x, no * 1.0, x, no, no), 0.9, 5) == 3
+    assert tried[0] == [(True, 1), (True, 1), (False, 1), (False, 5)]
+    assert tried[1] == [(True, 1), (False, 5), (False, 1)]
+
+
 def cut(n, every):
     """Points about 0, but records begin about 7."""
     x = np.random.default_rng(0).normal(size=(n, 1))
