@@ -63,7 +63,7 @@ def test_potentials_are_nearer_without_numbers_that_say_nothing(narrow):
         with_it = pilot.potential(120, narrow=narrow)
         form = lincat.Nearby if narrow else lincat.Smooth
         plain = form(bumps=120, seed=1).fit(data.observation)
-        ridge = pilot.narrow_ridge if narrow else pilot.ridge
+        ridge = pilot.ridge_of(narrow)
         without = Potential.fit(plain, [data], GAMMA, ridge=ridge)
         errors.append([np.abs(V.values(probes) - true).mean() for V in (with_it, without)])
     ours, theirs = np.mean(errors, axis=0)
