@@ -220,6 +220,22 @@ def test_where_nothing_is_discounted_and_nothing_ends_a_table_has_none():
     assert Potential.of_table(lincat.Tabular().fit(state), walk, 1.0) is None
 
 
+def test_errors_of_a_table_are_refused(tmp_path):
+    data, path = ids(300), tmp_path / "potential.safetensors"
+    table = lincat.Tabular().fit(data.observation)
+    known = Potential.of_table(table, data, 0.9)
+    known = Potential(table, known.weights, known.offset, np.ones((1, len(known.weights))))
+    packed.refused(lambda p: Potential.read(p, table), path, known.save_bytes(), "none, of a table")
+
+
+def test_errors_that_are_too_large_for_numbers_are_not_known():
+    data = steps(300, everything=False)
+    features = lincat.Scaling().fit(data.observation)
+    large = Potential(features, np.full(features.n_features_, 1e308))
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert large.with_errors(data, 0.9, ridge=RIDGE).directions is None
+
+
 def test_weights_of_more_rows_than_a_table_has_are_refused(tmp_path):
     walk = ids(300)
     V = Potential.of_table(lincat.Tabular().fit(walk.observation), walk, 0.9)

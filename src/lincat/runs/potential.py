@@ -99,6 +99,8 @@ class Potential:
                 scores[b] += weighted[inside].T @ errors[rows][inside]
             number += len(some)
         slow = cosines(np.ones(_BLOCKS), _COSINES) @ scores
+        if not np.isfinite(slow).all():  # of rewards near the largest number none is known
+            return self
         directions = sums.solve(slow.T, ridge).T
         return Potential(self.features, self.weights, self.offset, directions)
 
@@ -193,6 +195,8 @@ class Potential:
             directions = None
             if "directions" in arrays:
                 shape = (None, len(weights))
+                if features.table:
+                    raise fail("directions", "none, of a table", "some")
                 directions = check_array(arrays["directions"], "directions", shape=shape)
                 if len(directions) == 0:
                     raise fail("directions", "at least one direction of errors", "none")
