@@ -96,9 +96,10 @@ class HoldOut:
 
 
 class SpreadHoldOut:
-    """Passes steps on, but for the last ones of each of so many equal parts.
+    """Passes steps on, but for the middle ones of each of so many equal parts.
 
-    Where a part is cut out, the record breaks off, on both sides.
+    Where some are cut out, the record breaks off, on both sides. (The last ones of each part would
+    be unlike the others in a log that is sorted: see docs/decisions.md.)
 
     Parameters
     ----------
@@ -117,18 +118,18 @@ class SpreadHoldOut:
     >>> held = SpreadHoldOut(total=6, rows=2, parts=2)
     >>> steps = Steps(state, np.ones(6), state + 1, no, no)
     >>> [part.observation.tolist() for part in held.passing([steps])]
-    [[0, 1], [3, 4]]
+    [[0], [2, 3], [5]]
     >>> held.kept.observation, held.kept.truncated
-    (array([2, 5]), array([ True,  True]))
+    (array([1, 4]), array([ True,  True]))
     """
 
     def __init__(self, total: int, rows: int, parts: int) -> None:
         self.rows = rows
         ends = total * np.arange(1, parts + 1) // parts
-        sizes = rows * np.arange(1, parts + 1) // parts
-        begins = ends - np.diff(sizes, prepend=0)
+        sizes = np.diff(rows * np.arange(1, parts + 1) // parts, prepend=0)
+        begins = ends - (np.diff(ends, prepend=0) + sizes) // 2
         # Steps from an odd edge on, until the next one, are held out.
-        pairs = [(int(b), int(e)) for b, e in zip(begins, ends, strict=True) if b < e]
+        pairs = [(int(b), int(e)) for b, e in zip(begins, begins + sizes, strict=True) if b < e]
         self.edges = [edge for pair in pairs for edge in pair]
         self._kept: list[Steps] = []
 
