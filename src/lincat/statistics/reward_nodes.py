@@ -1,8 +1,8 @@
 """Reward nodes: the few values that stand for all rewards.
 
 While there are few distinct rewards, the nodes are these values, and nothing is approximated.
-Otherwise nodes are spaced like sinh about the median, finely in the bulk and coarsely in the tails,
-and a reward r is split over the three nodes a < b < c about the one nearest to it:
+Otherwise nodes lie close where rewards do, wherever that is (payoffs of an end far from the costs on
+the way, say), and a reward r is split over the three nodes a < b < c about the one nearest to it:
 
     w_a = (r − b)(r − c) / ((a − b)(a − c)), and so on
 
@@ -24,6 +24,7 @@ from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 _FEWEST, _MOST = 64, 256  # distinct rewards that are kept as they are, whatever they take
 _NUMBERS = 2**19  # that the sums of a block may have for more than the fewest
 _GROWTH = 1.5
+_WIDER = 4.0  # than the next a gap between nodes may be, at most
 _MOST_NODES = 512
 _FURTHEST = 1e150  # between the ends: its square is a number
 
@@ -140,39 +141,90 @@ def _shown(nodes: FloatArray) -> str:
 
 
 def spaced_nodes(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
-    """Return n nodes c + s sinh(i h), from one below the smallest value to one above the largest.
+    """Return at most n nodes, from one below the smallest value to one above the largest.
 
-    Smallest and largest value are nodes: h is chosen so, on each side of c. c is the median, one of
-    the nodes; s the median distance from c of the values that differ from it: neither many equal
-    rewards nor a few huge ones move them.
+    What is split over nodes h apart moves by h³ in the third moment, so that with f the density of
+    the rewards nodes should lie as densely as f^¼; half of them lie as f^⅓ does, which hardly
+    differs, and half are spaced like sinh about the median, coarsely in the tails, whatever few
+    rewards these have shown. Smallest and largest value, the median and values that occur often
+    are nodes themselves, since constant rewards and rare constant losses are common. No space
+    between nodes is more than four times as wide as the next, if n allow: a reward that comes to
+    lie in a wide one beside a narrow one would get large weights.
 
     Examples
     --------
     >>> import numpy as np
     >>> from lincat.statistics.reward_nodes import spaced_nodes
-    >>> spaced_nodes(np.array([-9.0, -1.0, 0.0, 1.0, 9.0]), np.ones(5), 7).round(2)
-    array([-38.35,  -9.  ,  -2.01,   0.  ,   2.01,   9.  ,  38.35])
+    >>> rewards = np.concatenate([np.linspace(-1.0, 1.0, 60), np.linspace(99.0, 101.0, 20)])
+    >>> spaced_nodes(rewards, np.ones(80), 16).round(1)
+    array([ -2. ,  -1. ,  -0.3,   0.3,   0.8,   2.1,   6.1,  15. ,  37.9,
+            60.9,  83.8,  95. ,  99.5, 101. , 103.2])
     """
+    values, weights = _counted(values, weights)
+    if not values[-1] - values[0] <= _FURTHEST:
+        raise _unusable(float(values[0]), float(values[-1]))
+    along, often = _crowding(values, weights, n), _frequent(values, weights, n)
+    inner = n - 2
+    for number in range(inner, inner // 2, -1):
+        evenly = np.interp(np.linspace(0.0, 1.0, number), along, values)
+        nodes, graded = _graded(_moved_to(often, evenly), inner)
+        if graded:
+            break
+    if len(nodes) < 2:
+        nodes = np.array([values[0], values[-1]])
+    below, above = _GROWTH * (nodes[1] - nodes[0]), _GROWTH * (nodes[-1] - nodes[-2])
+    nodes = np.unique(np.concatenate([[nodes[0] - below], nodes, [nodes[-1] + above]]))
+    if len(nodes) < 3:  # rewards that differ in their last digits only
+        centre = _median(values, weights)
+        nodes = centre + 4.0 * float(np.spacing(abs(centre))) * np.arange(-1.0, 2.0)
+    return nodes
+
+
+def _crowding(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
+    """How much of n nodes should lie below each of the values, from 0 to 1, shape (m,)."""
+    gap = np.diff(values) / (values[-1] - values[0])
+    near = 0.5 * (weights[1:] + weights[:-1])
+    dense = np.cbrt(near * gap**2)  # the integral of f^⅓ over the gap, f = near / gap
+    dense = np.minimum(dense, 2.0 / n * dense.sum())  # where there are no rewards, few nodes do
     centre = _median(values, weights)
     away = values != centre
-    distance = np.abs(values[away] - centre)
-    scale = _median(distance, weights[away])
-    low, high = (float(np.arcsinh((end - centre) / scale)) for end in (values.min(), values.max()))
-    # Centre and ends are nodes, since constant rewards and rare constant losses are common: each
-    # side has a whole number of steps of its own length, and one more beyond its end.
-    inner = n - 3
-    below = min(max(round(inner * -low / (high - low)), int(low < 0.0)), inner - int(high > 0.0))
-    above = inner - below
-    down, up = (-low / below if below else high / above), (high / above if above else -low / below)
-    steps = np.concatenate([down * np.arange(-below - 1.0, 0.0), up * np.arange(above + 2.0)])
-    nodes: FloatArray = centre + scale * np.sinh(steps)
-    nodes[1], nodes[-2] = values.min(), values.max()  # to the last digit
-    nodes = np.unique(nodes)
-    if not nodes[-1] - nodes[0] <= _FURTHEST:
-        raise _unusable(float(values.min()), float(values.max()))
-    if len(nodes) < 3:  # rewards that differ in their last digits only
-        nodes = centre + 4.0 * max(scale, float(np.spacing(abs(centre)))) * np.arange(-1.0, 2.0)
-    return nodes
+    scale = _median(np.abs(values[away] - centre), weights[away])
+    wide = np.diff(np.arcsinh((values - centre) / scale))
+    return np.concatenate([[0.0], np.cumsum(0.5 * dense / dense.sum() + 0.5 * wide / wide.sum())])
+
+
+def _frequent(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
+    """The median and both ends, and what makes up more than its share of n nodes."""
+    ends = [values[0], _median(values, weights), values[-1]]
+    heaviest = np.argsort(-weights, kind="stable")[: (n - 5) // 4]
+    often = heaviest[weights[heaviest] > max(weights.sum() / n, 1.0)]
+    return np.unique(np.concatenate([ends, values[often]]))
+
+
+def _moved_to(values: FloatArray, nodes: FloatArray) -> FloatArray:
+    """Nodes, of which those nearest to some values are moved there."""
+    moved = nodes.copy()
+    for value in values:
+        moved[np.argmin(np.abs(moved - value))] = value
+    return np.unique(np.concatenate([moved, values]))
+
+
+def _graded(nodes: FloatArray, most: int) -> tuple[FloatArray, bool]:
+    """Nodes with others between them, so that no gap is much wider than the next; if most allow."""
+    while len(nodes) <= most:
+        gap = np.diff(nodes)
+        wider = gap[1:] / gap[:-1]
+        if len(wider) == 0 or max(wider.max(), 1.0 / wider.min()) <= _WIDER:
+            return nodes, True
+        if len(nodes) == most:
+            break
+        up, down = int(wider.argmax()), int(wider.argmin())
+        if wider[up] >= 1.0 / wider[down]:
+            new = nodes[up + 1] + 0.75 * _WIDER * gap[up]
+        else:
+            new = nodes[down + 1] - 0.75 * _WIDER * gap[down + 1]
+        nodes = np.unique(np.append(nodes, new))
+    return nodes, False
 
 
 def _median(values: FloatArray, weights: FloatArray) -> float:
