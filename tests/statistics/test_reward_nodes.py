@@ -128,7 +128,8 @@ def test_nodes_are_few_graded_and_hold_what_is_frequent(values, n, data):
     nodes = spaced_nodes(rewards, counts, n)
     assert 3 <= len(nodes) <= n
     assert {rewards.min(), rewards.max(), rewards[often]} <= set(nodes.tolist())
-    assert nodes[0] < rewards.min() and rewards.max() < nodes[-1]
+    assert nodes[0] < rewards.min()
+    assert rewards.max() < nodes[-1]
     if len(nodes) < n:  # there was room for more between them
         gap = np.diff(nodes)
         assert max(np.max(gap[1:] / gap[:-1]), np.max(gap[:-1] / gap[1:])) <= 4.0 + 1e-6

@@ -1,8 +1,8 @@
 """Reward nodes: the few values that stand for all rewards.
 
 While there are few distinct rewards, the nodes are these values, and nothing is approximated.
-Otherwise nodes lie close where rewards do, wherever that is (payoffs of an end far from the costs on
-the way, say), and a reward r is split over the three nodes a < b < c about the one nearest to it:
+Otherwise nodes lie close where rewards do, wherever that is (what an end pays, say, far from the
+costs on the way), and a reward r is split over the three nodes a < b < c about its nearest one:
 
     w_a = (r − b)(r − c) / ((a − b)(a − c)), and so on
 
@@ -26,6 +26,7 @@ _NUMBERS = 2**19  # that the sums of a block may have for more than the fewest
 _GROWTH = 1.5
 _WIDER = 4.0  # than the next a gap between nodes may be, at most
 _MOST_NODES = 512
+_TINY = 1e-300
 _FURTHEST = 1e150  # between the ends: its square is a number
 
 
@@ -170,25 +171,20 @@ def spaced_nodes(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
         nodes, graded = _graded(_moved_to(often, evenly), inner)
         if graded:
             break
-    if len(nodes) < 2:
-        nodes = np.array([values[0], values[-1]])
     below, above = _GROWTH * (nodes[1] - nodes[0]), _GROWTH * (nodes[-1] - nodes[-2])
-    nodes = np.unique(np.concatenate([[nodes[0] - below], nodes, [nodes[-1] + above]]))
-    if len(nodes) < 3:  # rewards that differ in their last digits only
-        centre = _median(values, weights)
-        nodes = centre + 4.0 * float(np.spacing(abs(centre))) * np.arange(-1.0, 2.0)
-    return nodes
+    return np.concatenate([[nodes[0] - below], nodes, [nodes[-1] + above]])
 
 
 def _crowding(values: FloatArray, weights: FloatArray, n: int) -> FloatArray:
     """How much of n nodes should lie below each of the values, from 0 to 1, shape (m,)."""
-    gap = np.diff(values) / (values[-1] - values[0])
+    whole = values[-1] - values[0]
+    gap = np.diff(values) / whole
     near = 0.5 * (weights[1:] + weights[:-1])
     dense = np.cbrt(near * gap**2)  # the integral of f^⅓ over the gap, f = near / gap
     dense = np.minimum(dense, 2.0 / n * dense.sum())  # where there are no rewards, few nodes do
     centre = _median(values, weights)
     away = values != centre
-    scale = _median(np.abs(values[away] - centre), weights[away])
+    scale = max(_median(np.abs(values[away] - centre), weights[away]), _TINY * whole)
     wide = np.diff(np.arcsinh((values - centre) / scale))
     return np.concatenate([[0.0], np.cumsum(0.5 * dense / dense.sum() + 0.5 * wide / wide.sum())])
 
@@ -211,19 +207,16 @@ def _moved_to(values: FloatArray, nodes: FloatArray) -> FloatArray:
 
 def _graded(nodes: FloatArray, most: int) -> tuple[FloatArray, bool]:
     """Nodes with others between them, so that no gap is much wider than the next; if most allow."""
-    while len(nodes) <= most:
+    for _ in range(most):
         gap = np.diff(nodes)
-        wider = gap[1:] / gap[:-1]
-        if len(wider) == 0 or max(wider.max(), 1.0 / wider.min()) <= _WIDER:
-            return nodes, True
-        if len(nodes) == most:
+        wider = np.diff(np.log(gap))
+        at = int(np.abs(wider).argmax()) if len(wider) else 0
+        if len(wider) == 0 or abs(wider[at]) <= np.log(_WIDER):
+            return nodes, len(nodes) <= most
+        if len(nodes) >= most:
             break
-        up, down = int(wider.argmax()), int(wider.argmin())
-        if wider[up] >= 1.0 / wider[down]:
-            new = nodes[up + 1] + 0.75 * _WIDER * gap[up]
-        else:
-            new = nodes[down + 1] - 0.75 * _WIDER * gap[down + 1]
-        nodes = np.unique(np.append(nodes, new))
+        step = 0.75 * _WIDER * (gap[at] if wider[at] > 0.0 else -gap[at + 1])
+        nodes = np.unique(np.append(nodes, nodes[at + 1] + step))
     return nodes, False
 
 
