@@ -147,8 +147,8 @@ class SourceStatistics:
         >>> for gamma in (0.9, 0.95):
         ...     returns = lake.returns(gamma=gamma)
         ...     print(returns.names[0], returns.mean()[0].round(4))
-        start 0.0046
-        start 0.008
+        start 0.0052
+        start 0.009
         """
         from lincat.runs.asked_statistics import ask
         from lincat.runs.from_statistics import quick_returns
