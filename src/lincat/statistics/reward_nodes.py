@@ -26,7 +26,7 @@ _NUMBERS = 2**19  # that the sums of a block may have for more than the fewest
 _GROWTH = 1.5
 _WIDER = 4.0  # than the next a gap between nodes may be, at most
 _MOST_NODES = 512
-_TINY = 1e-300
+_TINY = 1e-300  # of the range: no smaller scale, so that quotients by it are numbers
 _FURTHEST = 1e150  # between the ends: its square is a number
 
 
