@@ -44,10 +44,16 @@ def test_by_default_a_tenth_of_every_part_is_held_out(tmp_path):
     assert len(held.kept) == held.rows - (12_000 - len(steps))
 
 
-def test_the_last_rows_where_parts_would_be_short_or_they_were_asked_for(tmp_path):
+def test_the_middle_where_parts_would_be_short(tmp_path):
     few = opened(write_points(tmp_path / "few.parquet", rows=400), gamma=0.9)
-    assert spread_hold_out(None, few) is None
-    assert held_out_rows(None, few) == 40 + 44
+    begin, end = spread_hold_out(None, few).edges
+    assert (end - begin, begin) == (40 + 44, (400 - 84) // 2)
+    fewer = opened(write_points(tmp_path / "fewer.parquet", rows=200), gamma=0.9)
+    assert spread_hold_out(None, fewer) is None  # 20 + 44 of them are more than three tenths
+    assert held_out_rows(None, fewer) == 0
+
+
+def test_the_last_rows_where_they_were_asked_for(tmp_path):
     many = opened(write_points(tmp_path / "many.parquet", rows=12_000), gamma=0.9)
     assert spread_hold_out(100, many) is None
     assert spread_hold_out(None, opened("frozen_lake")) is None

@@ -8,7 +8,7 @@ from lincat.data.n_step import n_step
 from lincat.data.steps import ObservationSpace, Steps, joined
 from lincat.runs.choosing import choose_plan
 from lincat.runs.plan import whole_steps
-from lincat.runs.trial import _splits
+from lincat.runs.trial import _in_turn
 
 
 def record(observation, reward, ends=None):
@@ -154,7 +154,7 @@ def test_the_same_pilot_gives_the_same_plan():
 @pytest.mark.parametrize("n", [2, 3, 10, 9_999])
 def test_of_few_rows_each_part_is_left_out_in_turn(n):
     steps = record(np.arange(n), np.arange(float(n)))
-    splits = _splits(steps)
+    splits = [(split.train, joined(split.held)) for split in _in_turn(steps)]
     left_out = np.concatenate([held.observation for _, held in splits])
     np.testing.assert_array_equal(left_out, np.arange(n))
     for train, held in splits:
@@ -162,11 +162,6 @@ def test_of_few_rows_each_part_is_left_out_in_turn(n):
         after = held.observation[0]  # the record breaks off before what is left out
         assert train.truncated[train.observation == after - 1].all()
         assert held.truncated[-1] or after + len(held) == n
-
-
-def test_of_many_rows_the_last_are_left_out():
-    [(train, held)] = _splits(record(np.arange(20_000), np.ones(20_000)))
-    assert (len(train), held.observation[0]) == (14_000, 14_000)
 
 
 def test_an_end_that_returns_jump_at_is_learned_without_a_potential():

@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lincat
-from lincat.data.steps import Steps
+from lincat.data.steps import Steps, joined
 from lincat.runs import choosing
 from lincat.runs.candidates import Pilot, candidates_for
-from lincat.runs.trial import Compared, compare
+from lincat.runs.potential import Potential
+from lincat.runs.trial import Compared, _spread, compare
 
 N = 400
 
@@ -107,6 +110,47 @@ def test_records_of_parts_stay_apart():
     assert Compared.joined([part, part]).record.tolist() == [0, 0, 1, 2, 2, 3]
 
 
+@given(
+    n=st.integers(11_000, 60_000),
+    share=st.floats(0.0, 1.0),
+    gamma=st.sampled_from([0.0, 0.5, 0.9, 0.99, 0.999, 1.0]),
+    every=st.sampled_from([None, 7, 150]),
+)
+def test_what_is_tried_is_of_every_part(n, share, gamma, every):
+    """In a sorted log, too, what is learned from and what is left out are alike."""
+    number, no = np.arange(n), np.zeros(n, bool)
+    ends = no if every is None else number % every == every - 1
+    pilot = Steps(number, np.ones(n), number + 1, ends, no)
+    rows = int(10_001 + share * (n - 10_001))
+    split = _spread(pilot, gamma, rows)
+    train, held = split.train.observation, joined(split.held).observation
+    assert 0.99 * rows - 60 <= len(train) + len(held) <= rows
+    assert len(held) == pytest.approx(0.3 * rows, abs=61)
+    assert not np.intersect1d(train, held).size
+    middles = [x.observation.mean() for x in split.held]
+    parts = len(middles)
+    np.testing.assert_allclose(middles, n * (np.arange(parts) + 0.5) / parts, atol=2.0)
+    # Records break off where rows were cut out, and nowhere else.
+    for steps in (split.train, joined(split.held)):
+        follows = np.append(np.diff(steps.observation) == 1, False)
+        np.testing.assert_array_equal(steps.truncated[~follows], ~steps.terminated[~follows])
+    if gamma in (0.0, 0.5, 0.9) or every == 7:
+        assert parts == 10  # short returns: as many as there may be
+    elif every is None and gamma >= 0.999:
+        assert parts == 1
+
+
+def test_where_a_stretch_begins_no_record_does():
+    steps = cut(30_000, 700)
+    candidates = candidates_for(len(steps), 5)[:1]
+    found = compare(steps, 0.5, candidates)
+    split = _spread(steps, 0.5, len(steps))
+    begun = np.concatenate([x.observation[x.begins()[1:], 0] for x in split.held])
+    assert len(split.held) == 10
+    assert (begun > 3.0).all()
+    assert found.begins.sum() == len(begun)
+
+
 class Says:
     """A trial with this outcome."""
 
@@ -126,8 +170,8 @@ class Says:
 def test_a_second_trial_has_more_rows_and_fewer_plans(monkeypatch, rows, left, trials, chosen):
     asked = []
 
-    def compare(steps, gamma, candidates):
-        asked.append((len(steps), len(candidates)))
+    def compare(steps, gamma, candidates, *, rows):
+        asked.append((rows, len(candidates)))
         return Says(2, left) if len(asked) == 1 else Says(0, [0])
 
     monkeypatch.setattr(choosing, "compare", compare)
@@ -140,7 +184,7 @@ def test_a_second_trial_has_more_rows_and_fewer_plans(monkeypatch, rows, left, t
 def test_in_a_second_trial_longer_steps_come_first(monkeypatch):
     tried = []
 
-    def compare(steps, gamma, candidates):
+    def compare(steps, gamma, candidates, *, rows):
         tried.append([(one.scale > 0, one.n_step) for one in candidates])
         return Says(2, [1, 2, 3]) if len(tried) == 1 else Says(1, [1])
 
@@ -210,6 +254,43 @@ def test_more_rows_have_more_narrow_bumps_up_to_a_limit():
     assert few.narrow
     assert (few.potential, many.potential, most.potential) == (246, 778, 2500)
     assert few.scale < few.potential
+
+
+def scattered(n, reward, noise, seed=0):
+    """Points that have nothing to do with each other, whose rewards are a function of them."""
+    rng = np.random.default_rng(seed)
+    x, no = rng.random((n + 1, 2)), np.zeros(n, bool)
+    return Steps(x[:-1], reward(x[:-1]) + noise * rng.normal(size=n), x[1:], no, no)
+
+
+@pytest.mark.parametrize(
+    ("reward", "noise", "bumps"),
+    [
+        (lambda x: x[:, 0], 3.0, 100),  # what is smooth needs few
+        (lambda x: np.sin(30.0 * x[:, 0]) * np.sin(30.0 * x[:, 1]), 0.1, 400),  # ripples need all
+    ],
+)
+def test_a_potential_has_no_more_narrow_bumps_than_it_needs(reward, noise, bumps):
+    for seed in range(3):
+        steps = scattered(8_000, reward, noise, seed)
+        pilot = Pilot(steps, 0.5, len(steps))
+        assert len(pilot.potential(400, narrow=True).features.centers_) == 400
+        found = pilot.potential(400, narrow=True, fewer=True)
+        assert len(found.features.centers_) == bumps
+        finest = Potential.fit(
+            lincat.Nearby(bumps=400, seed=1).fit(steps.observation), [steps], 0.5, ridge=1e-4
+        )
+        x = scattered(1_000, reward, 0.0, seed + 9).observation
+        truth = reward(x) + reward(np.random.default_rng(5).random((10**6, 2))).mean()
+        errors = [np.sqrt(np.mean((v.values(x) - truth) ** 2)) for v in (found, finest)]
+        assert errors[0] < (0.6 if bumps < 400 else 1.1) * errors[1]
+
+
+def test_of_certain_returns_the_finest_potential_is_kept_or_the_same():
+    """No noise at all, and V is exact with any bumps: nothing divides by zero."""
+    steps = scattered(2_000, lambda x: np.ones(len(x)), 0.0)
+    found = Pilot(steps, 0.5, len(steps)).potential(200, narrow=True, fewer=True)
+    np.testing.assert_allclose(found.values(steps.observation[:5]), 2.0)
 
 
 @pytest.mark.parametrize("m", [2, 9])

@@ -57,7 +57,7 @@ def choose_plan(
     chosen = candidates_for(expected, long)[tried(pilot, gamma, long)]
     seen = Pilot(pilot, gamma, expected)
     plan = chosen.plan(seen)
-    if plan.potential is None:
+    if plan.potential is None or plan.potential.directions is not None:
         return plan
     ridge = seen.ridge_of(chosen.narrow)
     return replace(plan, potential=plan.potential.with_errors(pilot, gamma, ridge=ridge))
@@ -68,19 +68,18 @@ def tried(pilot: Steps, gamma: float, long: int) -> int:
 
     Plans are tried at sizes that suit the rows of the trial.
     """
-    some = pilot[-_TRIAL_ROWS:]
-    first = compare(some, gamma, candidates_for(len(some), long))
-    more = pilot[-int(_AGAIN * len(pilot)) :]
-    if len(more) < _AGAIN_ROWS:
+    some, more = min(_TRIAL_ROWS, len(pilot)), int(_AGAIN * len(pilot))
+    first = compare(pilot, gamma, candidates_for(some, long), rows=some)
+    if more < _AGAIN_ROWS:
         return first.best()
-    candidates = candidates_for(len(more), long)
+    candidates = candidates_for(more, long)
     # What cannot be told apart: with many rows, longer steps, as features smooth with each of them.
     left = sorted(
         first.in_question(), key=lambda i: (not candidates[i].scale, -candidates[i].n_step)
     )
     if len(left) == 1:
         return left[0]
-    return left[compare(more, gamma, [candidates[i] for i in left]).best()]
+    return left[compare(pilot, gamma, [candidates[i] for i in left], rows=more).best()]
 
 
 def table_for(pilot: Steps, space: ObservationSpace) -> Features | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 
@@ -10,15 +9,15 @@ from lincat.data.steps import Steps
 from lincat.runs.beginning import pilot_rows
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
+from lincat.runs.horizon import parts_of, steps_that_count, steps_until_known
 from lincat.runs.so_far import SoFar
 from lincat.runs.sources import Opened
 
 #: Of a return whose record breaks off, at most this much of what would follow may be missing.
 REST = 1e-2
 _MOST_HELD = 20_000
-_MOST_PARTS = 10  # of a record, from each of which some rows are held out
-_LOST = 0.02  # of all rows may be held out for the sake of returns from others
-_FEWEST_ENDS = 10  # of episodes, from which their length is known
+_MOST_SHARE = 0.3  # of all rows
+_LOST = 0.02  # likewise for the sake of returns from others
 
 
 def hold_out_of(config: EvaluationConfig, opened: Opened) -> HoldOut | SpreadHoldOut:
@@ -65,7 +64,7 @@ def held_out_rows(n: int | None, opened: Opened) -> int:
     if n == 0 or not opened.is_recorded:
         return 0
     if n is not None:
-        return n + _rest(opened.gamma, REST, n)
+        return n + steps_that_count(opened.gamma, REST, n)
     if not opened.rows or opened.is_live:  # a stream must not be looked into twice
         return 0
     return _a_tenth(opened.rows, opened.gamma, next(iter(opened.source.batches()), None))
@@ -74,15 +73,17 @@ def held_out_rows(n: int | None, opened: Opened) -> int:
 def spread_hold_out(n: int | None, opened: Opened) -> SpreadHoldOut | None:
     """Return the same by default, as rows from every part of what there is.
 
-    None where parts would be too short for returns to be known, or where the last rows were asked
-    for.
+    From the middle of the whole where parts would be too short for returns to be known. None where
+    that is too short as well, or where the last rows were asked for.
     """
     if n is not None or not opened.is_recorded or not opened.rows or opened.is_live:
         return None
     first = next(iter(opened.source.batches()), None)
     wanted, rest = _tenth_and_rest(opened.rows, opened.gamma, first)
-    parts = min(int(_LOST * opened.rows) // max(rest, 1), _MOST_PARTS)
-    return SpreadHoldOut(opened.rows, wanted + parts * rest, parts) if parts > 1 else None
+    if wanted + rest > _MOST_SHARE * opened.rows:
+        return None
+    parts = parts_of(opened.rows, rest, lost=_LOST)
+    return SpreadHoldOut(opened.rows, wanted + parts * rest, parts)
 
 
 def held_out_of_stream(first: Steps, gamma: float) -> int:
@@ -92,25 +93,10 @@ def held_out_of_stream(first: Steps, gamma: float) -> int:
 
 def _a_tenth(rows: int, gamma: float, first: Steps | None) -> int:
     held = sum(_tenth_and_rest(rows, gamma, first))
-    return held if held <= 0.3 * rows else 0
+    return held if held <= _MOST_SHARE * rows else 0
 
 
 def _tenth_and_rest(rows: int, gamma: float, first: Steps | None) -> tuple[int, int]:
     """How many returns are wanted, and the steps that the last of them takes to be known."""
     n = min(rows // 10, _MOST_HELD)
-    return n, min(_rest(gamma, REST, n), _episode(first, rows))
-
-
-def _episode(first: Steps | None, rows: int) -> int:
-    """Steps within which most episodes end, by the first of them; all there are if none does."""
-    ends = 0 if first is None else int(first.terminated.sum())
-    if first is None or ends < _FEWEST_ENDS:
-        return rows
-    return 3 * len(first) // ends
-
-
-def _rest(gamma: float, tolerance: float, n: int) -> int:
-    """Steps after which what is missing of a return no longer counts; n where all counts."""
-    if gamma in (0.0, 1.0):
-        return 1 if gamma == 0.0 else n
-    return math.ceil(math.log(tolerance) / math.log(gamma))
+    return n, steps_until_known(gamma, REST, first, n)

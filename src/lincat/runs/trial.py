@@ -1,9 +1,9 @@
 """A trial of plans: which one meets returns best that none was fitted to.
 
-There are two scores, on the last part of the pilot (of few rows, on each part in turn), in standard
-deviations of each state: the CRPS, of the whole distribution, and the pinball loss of its 5 %
-quantile. Most of the CRPS is the chance of the returns themselves, which hides what becomes of a
-tail: an atom at the worst return that is smeared, for instance. Both are taken twice: of all
+There are two scores, on the middle of every part of the pilot (of few rows, on each part in turn),
+in standard deviations of each state: the CRPS, of the whole distribution, and the pinball loss of
+its 5 % quantile. Most of the CRPS is the chance of the returns themselves, which hides what becomes
+of a tail: an atom at the worst return that is smeared, for instance. Both are taken twice: of all
 states, and of those that records begin with, from which figures are asked for, and which may be
 few.
 """
@@ -21,7 +21,8 @@ from lincat.data.steps import Steps, joined
 from lincat.inference import scores
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.candidates import Candidate, Pilot
-from lincat.runs.held_out import SpreadHoldOut
+from lincat.runs.held_out import SpreadHoldOut, broken_off
+from lincat.runs.horizon import parts_of, steps_until_known
 from lincat.runs.model import Model
 from lincat.runs.plan import Plan, whole_steps
 from lincat.runs.realised import realised_returns
@@ -36,6 +37,7 @@ _BEGINNINGS = 1_000  # likewise of those from where a record begins
 _FEWEST_BEGINNINGS = 20  # from which these say anything
 _FEWEST = 100  # returns from which a trial says anything
 _REST = 0.05  # weight of what is missing of a return at most
+_LOST = 0.1  # of the rows left out, for the sake of returns from others
 _BETTER = np.array([2.0, 3.0])  # standard errors by which another must win, in either score
 _OUT = 3.0  # standard errors by which one must be behind the best to be out of question
 _LEVEL = 0.05  # of the quantile
@@ -115,36 +117,65 @@ class Compared:
         return mean, np.array([_clustered_error(*one) for one in found])
 
 
-def compare(pilot: Steps, gamma: float, candidates: list[Candidate]) -> Compared:
-    """Return how candidates meet returns that they were not fitted to."""
-    return Compared.joined(
-        [_compared(train, held, gamma, candidates) for train, held in _splits(pilot)]
-    )
+def compare(
+    pilot: Steps, gamma: float, candidates: list[Candidate], *, rows: int | None = None
+) -> Compared:
+    """Return how candidates meet returns that they were not fitted to.
+
+    ``rows`` of the pilot are tried, from every part of it; all of them where there are few.
+    """
+    rows = len(pilot) if rows is None else min(rows, len(pilot))
+    splits = _in_turn(pilot) if rows <= _SHORT else [_spread(pilot, gamma, rows)]
+    return Compared.joined([_compared(split, gamma, candidates) for split in splits])
 
 
-def _splits(pilot: Steps) -> list[tuple[Steps, Steps]]:
-    """What is learned from and what is left out: of few rows each part in turn, else the last."""
-    n = len(pilot)
-    if n > _SHORT:
-        begin = int(_TRAINED * n)
-        return [(pilot[:begin], pilot[begin:])]
-    splits = []
+@dataclass(frozen=True)
+class _Split:
+    """What is learned from, and stretches that are left out, which begin amid a record."""
+
+    train: Steps
+    held: list[Steps]
+
+
+def _in_turn(pilot: Steps) -> list[_Split]:
+    """Each part of the pilot left out in turn."""
+    n, splits = len(pilot), []
     for i in range(_FOLDS):
         fold = SpreadHoldOut.at([i * n // _FOLDS, (i + 1) * n // _FOLDS])
         train = list(fold.passing([pilot]))
         if train and fold.kept is not None and len(fold.kept):
-            splits.append((joined(train), fold.kept))
+            splits.append(_Split(joined(train), [fold.kept]))
     return splits
 
 
-def _compared(train: Steps, held: Steps, gamma: float, candidates: list[Candidate]) -> Compared:
+def _spread(pilot: Steps, gamma: float, rows: int) -> _Split:
+    """So many rows of the pilot: a stretch of every part, whose middle is left out.
+
+    (The last rows would be unlike the others in a log that is sorted, as in what is held out.)
+    """
+    left_out = rows - int(_TRAINED * rows)
+    known = steps_until_known(gamma, _REST, pilot, left_out)
+    parts = parts_of(left_out, known, lost=_LOST)
+    train, held = [], []
+    for i in range(parts):
+        middle = (2 * i + 1) * len(pilot) // (2 * parts)
+        begin, stop = middle - rows // (2 * parts), middle + rows // (2 * parts)
+        first, last = middle - left_out // (2 * parts), middle + left_out // (2 * parts)
+        train += [broken_off(pilot[begin:first]), broken_off(pilot[last:stop])]
+        held.append(broken_off(pilot[first:last]))
+    return _Split(joined(train), held)
+
+
+def _compared(split: _Split, gamma: float, candidates: list[Candidate]) -> Compared:
     """How returns of what is held are met by candidates that are fitted to the rest."""
+    train, held = split.train, joined(split.held)
     no, none = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64)
     nothing = Compared(np.zeros((len(candidates), 2, 0)), none, no)
     pilot = Pilot(train, gamma, len(train))
     models = [_fitted(candidates[0].plan(pilot), train, gamma)]
     returns, usable = realised_returns(held, models[0], _REST)
-    rows, begins = _scored_rows(usable, held)
+    amid = np.cumsum([0, *map(len, split.held)])
+    rows, begins = _scored_rows(usable, np.setdiff1d(held.begins(), amid))
     if (~begins).sum() < _FEWEST // _FOLDS:
         return nothing
     models += [_fitted(other.plan(pilot), train, gamma) for other in candidates[1:]]
@@ -161,10 +192,10 @@ def _compared(train: Steps, held: Steps, gamma: float, candidates: list[Candidat
     return Compared((losses[0] - np.array(losses)) / unit, _record_of(held)[rows], begins)
 
 
-def _scored_rows(usable: BoolArray, held: Steps) -> tuple[IntArray, BoolArray]:
+def _scored_rows(usable: BoolArray, first: IntArray) -> tuple[IntArray, BoolArray]:
     """Rows whose returns are scored: some of all, and then some where a record begins."""
     rows = _some(np.flatnonzero(usable), _SCORED)
-    first = _some(held.begins()[1:], _BEGINNINGS)  # what is held begins amid a record
+    first = _some(first, _BEGINNINGS)
     first = first[usable[first]]
     begins = np.repeat([False, True], [len(rows), len(first)])
     return np.concatenate([rows, first]), begins

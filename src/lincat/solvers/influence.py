@@ -51,8 +51,9 @@ CAUTIONS = {
     "narrow: record for longer, or give features that tell these stretches apart.",
     "thin": "Some states were seen in a few stretches of time only, and intervals there may be too "
     "narrow: record for longer, or give features that states share.",
-    "drift": "The data drift: what came first and what came last differ by more than chance. "
-    "Intervals hold an average over the record; learn from the latest part alone.",
+    "drift": "The data drift, or are sorted: what came first and what came last differ by more "
+    "than chance. Intervals hold an average over the record; learn from the latest part alone, or, "
+    "if episodes were sorted, put them back in the order of time.",
 }
 
 
