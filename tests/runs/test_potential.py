@@ -154,6 +154,23 @@ def test_errors_solve_the_same_equation_by_blocks(sparse):
     np.testing.assert_allclose(known.directions, expected, atol=1e-8 * scale)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("record", [False, True])
+def test_fitted_with_errors_is_fitted_and_then_told_of_them(sparse, record):
+    data = steps(9_000, 5, record=record)
+    form = lincat.Nearby(bumps=30, neighbours=5) if sparse else lincat.Smooth(bumps=8)
+    features = form.fit(data.observation)
+    expected = Potential.fit(features, [data], 0.9, ridge=1e-3).with_errors(data, 0.9, ridge=1e-3)
+    found = Potential.fit_with_errors(features, data, 0.9, ridge=1e-3)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-9)
+    scale = np.abs(expected.directions).max()
+    np.testing.assert_allclose(found.directions, expected.directions, atol=1e-9 * scale)
+    for one, other in zip(found.both_values(data), expected.both_values(data), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
+    errors = found.standard_errors(data.observation[:50])
+    assert found.mean_square(data.observation[:50]) == pytest.approx(np.mean(errors**2))
+
+
 def test_errors_are_kept_in_files_and_others_are_refused(tmp_path):
     data, path = steps(300), tmp_path / "potential.safetensors"
     features = lincat.Smooth(bumps=8).fit(data.observation)

@@ -5,8 +5,8 @@ potential V, a richer function of the same numbers: the distributions of G − V
 few features say how they differ. Where returns jump from one state to the next (an episode about to
 end), the jumps of G − V(s) are as hard as V itself; then features of G alone, and rewards of
 several steps, do better. Where V varies sharply, it needs many narrow bumps, and so does the scale
-(see ``features/nearby.py``); elsewhere these only add noise. In any case some features are levels
-of V (see ``features/levels.py``).
+(see ``features/nearby.py``); elsewhere these only add noise, and there are no more than V's own
+errors speak for. In any case some features are levels of V (see ``features/levels.py``).
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ _MOST_WIDE = 500  # bumps that all reach everywhere, instead
 _NARROW_PSEUDO = 1.0  # rows that a ridge of narrow bumps weighs as much as
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
 _BEGINNINGS = 0.1  # of the observations that bumps are spread over, if records begin somewhere
+_HALVINGS = 2  # of the number of narrow bumps of a potential
+_BY_CHANCE = 3.0  # times the noise that half the bumps save: V may move as far by chance
+_COMPARED = 2000  # observations where that is looked at
 _FEWEST_RECORDS = 20  # of which one says where they begin: others may have been cut
 
 
@@ -85,7 +88,7 @@ class Pilot:
         self._near = not self._mixed and np.prod(steps.observation.shape[1:]) <= _FEW_NUMBERS
         self.ridge = PSEUDO_ROWS / rows
         self._narrow_ridge = _NARROW_PSEUDO / rows if self._near else self.ridge
-        self._potentials: dict[tuple[int, bool], Potential] = {}
+        self._potentials: dict[tuple[int, bool, bool], Potential] = {}
 
     @cached_property
     def importance(self) -> FloatArray | None:
@@ -121,14 +124,41 @@ class Pilot:
             features = form(bumps=bumps, importance=self.importance, seed=seed)
         return features.fit(self.observations)
 
-    def potential(self, bumps: int, *, narrow: bool = False) -> Potential:
-        """Fit a potential with so many bumps."""
-        if (bumps, narrow) not in self._potentials:
-            about = self.smooth(bumps, seed=1, narrow=narrow)
-            self._potentials[bumps, narrow] = Potential.fit(
-                about, [self.steps], self.gamma, ridge=self.ridge_of(narrow)
-            )
-        return self._potentials[bumps, narrow]
+    def potential(self, bumps: int, *, narrow: bool = False, fewer: bool = False) -> Potential:
+        """Fit a potential with so many bumps; of narrow ones with ``fewer``, where they will do."""
+        key = bumps, narrow, fewer
+        if key not in self._potentials:
+            if narrow and fewer and self._near:
+                self._potentials[key] = self._as_fine_as_needed(bumps)
+            else:
+                about = self.smooth(bumps, seed=1, narrow=narrow)
+                self._potentials[key] = Potential.fit(
+                    about, [self.steps], self.gamma, ridge=self.ridge_of(narrow)
+                )
+        return self._potentials[key]
+
+    def _as_fine_as_needed(self, bumps: int) -> Potential:
+        """A potential with so many narrow bumps, or half as many, while that changes nothing.
+
+        V of few bumps is biased, V of many is noisy (Lepski 1991). Where the coarser one has no
+        bias, the mean square of their difference is that of the noise that it does not have; where
+        it is several times that, the finer one sees something.
+        """
+        seen = self.steps.observation
+        sample = seen[:: -(-len(seen) // _COMPARED)]
+        fine = self._narrow(bumps)
+        for _ in range(_HALVINGS):
+            bumps //= 2
+            coarse = self._narrow(bumps)
+            apart = float(np.mean((fine.values(sample) - coarse.values(sample)) ** 2))
+            if not apart <= _BY_CHANCE * (fine.mean_square(sample) - coarse.mean_square(sample)):
+                break
+            fine = coarse
+        return fine
+
+    def _narrow(self, bumps: int) -> Potential:
+        about = self.smooth(bumps, seed=1, narrow=True)
+        return Potential.fit_with_errors(about, self.steps, self.gamma, ridge=self.ridge_of(True))
 
 
 class Candidate(NamedTuple):
@@ -146,7 +176,9 @@ class Candidate(NamedTuple):
 
     def plan(self, pilot: Pilot) -> Plan:
         """Fit it."""
-        steps, potential = pilot.steps, pilot.potential(self.potential, narrow=self.narrow)
+        steps = pilot.steps
+        # Levels are no worse for some noise in V.
+        potential = pilot.potential(self.potential, narrow=self.narrow, fewer=self.scale > 0)
         features = Levels(
             pilot.smooth(self.bumps),
             potential.features,

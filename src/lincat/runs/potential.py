@@ -66,20 +66,45 @@ class Potential:
         ``ridge``, relative to the mean of the diagonal of Σ phi phiᵀ, draws V towards the mean
         return of all states together, which is the offset.
         """
+        return cls._fit(features, _transformed(features, steps), gamma, ridge)[0]
+
+    @classmethod
+    def fit_with_errors(
+        cls, features: Features, steps: Steps, gamma: float, *, ridge: float
+    ) -> Potential:
+        """Return the same V as :meth:`fit`, which knows its errors: see :meth:`with_errors`.
+
+        Features are made once, and kept until that is done: for sparse ones, which take longest to
+        make and are small.
+        """
+        parts = list(_transformed(features, [steps]))
+        fitted, sums = cls._fit(features, parts, gamma, ridge)
+        both = [
+            np.concatenate([dots(part[i], fitted.weights) for part in parts]) + fitted.offset
+            for i in (1, 2)
+        ]
+        fitted._last = (ref(steps), both[0], both[1])
+        return fitted._told(parts, steps, gamma, ridge, sums)
+
+    @classmethod
+    def _fit(
+        cls, features: Features, parts: Iterable[_Part], gamma: float, ridge: float
+    ) -> tuple[Potential, _Sums]:
         sums = _Sums(features.n_features_)
         gained, lost = np.zeros((2, features.n_features_))  # Σ phi r and Σ phi (1 − δ)
         reward, ended = 0.0, 0.0
-        for some in _chunks(steps):
+        for some, phi, phi_next in parts:
             discount = some.discounts(gamma)
             weight = np.ones(len(some)) if some.weight is None else some.weight
-            weighted = sums.add(features, some, discount)
+            weighted = _weighted(phi, some)
+            sums.add(weighted, phi, phi_next, discount)
             gained += weighted.T @ some.reward
             lost += weighted.T @ (1.0 - discount)
             reward += float(weight @ some.reward)
             ended += float(weight @ (1.0 - discount))
         # V = offset + phi·w has rewards r − (1 − δ) offset.
         offset = reward / ended if ended > 0.0 else 0.0
-        return cls(features, sums.solve(gained - offset * lost, ridge), offset)
+        return cls(features, sums.solve(gained - offset * lost, ridge), offset), sums
 
     def with_errors(self, steps: Steps, gamma: float, *, ridge: float) -> Potential:
         """Return the same V, which knows its sampling error: from the steps that it was fitted to.
@@ -87,12 +112,25 @@ class Potential:
         An error of the weights is A⁻¹ times the sum of scores phi (r + δ V(s') − V(s)), whose
         long-run variance comes from slow sums over blocks of time, as that of a batch solution.
         """
-        sums, number = _Sums(self.features.n_features_), 0
-        scores = np.zeros((_BLOCKS, self.features.n_features_))
+        return self._told(_transformed(self.features, [steps]), steps, gamma, ridge)
+
+    def _told(
+        self,
+        parts: Iterable[_Part],
+        steps: Steps,
+        gamma: float,
+        ridge: float,
+        sums: _Sums | None = None,
+    ) -> Potential:
+        """The same V with its errors; the sums of its equation are taken where there are none."""
+        solver = _Sums(self.features.n_features_) if sums is None else sums
+        scores, number = np.zeros((_BLOCKS, self.features.n_features_)), 0
         errors = self.errors(steps, gamma)
         block = np.arange(len(steps)) * _BLOCKS // len(steps)
-        for some in _chunks([steps]):
-            weighted = sums.add(self.features, some, some.discounts(gamma))
+        for some, phi, phi_next in parts:
+            weighted = _weighted(phi, some)
+            if sums is None:
+                solver.add(weighted, phi, phi_next, some.discounts(gamma))
             rows = slice(number, number + len(some))
             for b in np.unique(block[rows]):
                 inside = block[rows] == b
@@ -101,8 +139,14 @@ class Potential:
         slow = cosines(np.ones(_BLOCKS), _COSINES) @ scores
         if not np.isfinite(slow).all():  # of rewards near the largest number none is known
             return self
-        directions = sums.solve(slow.T, ridge).T
-        return Potential(self.features, self.weights, self.offset, directions)
+        directions = solver.solve(slow.T, ridge).T
+        told = Potential(self.features, self.weights, self.offset, directions)
+        told._last = self._last
+        return told
+
+    def mean_square(self, observations: Any) -> float:
+        """Return the mean square of its errors over observations."""
+        return float(np.mean(self.standard_errors(observations) ** 2))
 
     def standard_errors(self, observations: Any) -> FloatArray:
         """Return the standard errors of V of n observations, shape (n,); 0 where none is known."""
@@ -213,14 +257,17 @@ class _Sums:
         self.cross: FeatureMatrix = scipy.sparse.csr_array((d, d))
         self.largest = 0.0  # discount
 
-    def add(self, features: Features, steps: Steps, discount: FloatArray) -> FeatureMatrix:
-        """Add steps; return their features, times their weights."""
-        phi, phi_next = steps.both(features.transform)
-        weighted = phi if steps.weight is None else _times(phi, steps.weight)
+    def add(
+        self,
+        weighted: FeatureMatrix,
+        phi: FeatureMatrix,
+        phi_next: FeatureMatrix,
+        discount: FloatArray,
+    ) -> None:
+        """Add steps by their features, once times their weights."""
         self.Sigma = self.Sigma + weighted.T @ phi  # half the work where that is phiᵀphi
         self.cross = self.cross + weighted.T @ _times(phi_next, discount)
         self.largest = max(self.largest, float(discount.max(initial=0.0)))
-        return weighted
 
     def solve(self, right: FloatArray, ridge: float) -> FloatArray:
         """Return A⁻¹ right, with a ridge relative to the mean of the diagonal of Sigma."""
@@ -231,10 +278,18 @@ class _Sums:
         return solve_square(matrix, right, np.array([self.largest]))
 
 
-def _chunks(steps: Iterable[Steps]) -> Iterator[Steps]:
+_Part = tuple[Steps, FeatureMatrix, FeatureMatrix]  # steps, phi and phi'
+
+
+def _transformed(features: Features, steps: Iterable[Steps]) -> Iterator[_Part]:
     for part in steps:
         for begin in range(0, len(part), _CHUNK):
-            yield part[begin : begin + _CHUNK]
+            some = part[begin : begin + _CHUNK]
+            yield some, *some.both(features.transform)
+
+
+def _weighted(phi: FeatureMatrix, steps: Steps) -> FeatureMatrix:
+    return phi if steps.weight is None else _times(phi, steps.weight)
 
 
 def _times(rows: FeatureMatrix, factor: FloatArray) -> FeatureMatrix:
