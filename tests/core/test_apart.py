@@ -17,7 +17,7 @@ def figures_alone(dist, level, threshold):
     """By the methods of a distribution of one state."""
     proper = dist.proper()
     return [
-        dist.mean()[0],
+        proper.mean()[0],
         proper.std()[0],
         *proper.quantile(QUANTILES)[0],
         proper.cvar(level)[0],

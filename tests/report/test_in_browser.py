@@ -351,10 +351,10 @@ def test_signed_distributions_are_warned_of_and_mended(visit):
     assert show_share(float(signed.returns.negative_mass.max())) in page.locator(
         ".warnings"
     ).inner_text().replace("\u00a0", " ")
-    expected = dict(zip(signed.state_names, signed.returns.proper().cvar(0.05), strict=True))
-    assert table(page, "cvar") == pytest.approx(expected, abs=1e-9)
-    expected = dict(zip(signed.state_names, signed.returns.mean(), strict=True))
-    assert table(page, "mean") == pytest.approx(expected, abs=1e-9)
+    proper = signed.returns.proper()
+    for key, values in (("cvar", proper.cvar(0.05)), ("mean", proper.mean()), ("sd", proper.std())):
+        expected = dict(zip(signed.state_names, values, strict=True))
+        assert table(page, key) == pytest.approx(expected, abs=1e-9)
 
 
 def test_runs_are_laid_over_each_other(visit):

@@ -1,11 +1,14 @@
 """Finished runs as objects."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lincat
+from lincat.runs.asking import Figures, answered, wanted_by
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
+from lincat.tables.asked import read_asked
 from tests.runs.logs import write_points
 
 
@@ -24,6 +27,29 @@ def test_what_comes_back_is_what_is_on_disk(tmp_path):
     points = np.array([[0.0, 0.0], [1.0, -1.0]])
     np.testing.assert_array_equal(again.predict(points).cdf_values, run.predict(points).cdf_values)
     assert run.returns.cdf_values.shape == (len(run.names), run.answer.grid.intervals)
+
+
+def test_a_run_answers_with_proper_distributions_everywhere(tmp_path):
+    """Also where what was learned is signed: one mean, not two."""
+    x = np.cumsum(np.random.default_rng(3).normal(size=1000))
+    frame = pd.DataFrame({"x": x, "reward": x})  # no CDF of it is a line in x, as features would be
+    run = lincat.evaluate(frame, out=tmp_path / "run", gamma=0.7, features="scaling", validate=0)
+    asked = frame[["x"]][::100]
+    points = asked.to_numpy()
+    learned, found = run.model.predict(points, confidence=0.9), run.predict(points, confidence=0.9)
+    assert learned.negative_mass.max() > 0.01
+    assert np.abs(learned.mean() - learned.proper().mean()).max() > 1e-3
+    assert found.negative_mass.max() == 0.0
+    np.testing.assert_array_equal(found.cdf_values, learned.proper().cdf_values)
+    assert (found.std() >= 0.0).all()
+    low, high = found.interval("mean")
+    assert ((low <= found.mean()) & (found.mean() <= high)).all()
+    rows, _ = answered(run, read_asked(asked, wanted_by(run)), Figures((0.5,), 0.1))
+    np.testing.assert_allclose(rows["mean"], found.mean(), rtol=1e-9)
+    np.testing.assert_allclose(rows["negative_mass"], learned.negative_mass, atol=1e-9)
+    shown = run.summary_frame()
+    np.testing.assert_allclose(shown["mean"], run.returns.mean(), rtol=1e-9)
+    assert run.returns.negative_mass.max() == 0.0
 
 
 def test_what_is_no_finished_run_is_one_line(tmp_path):

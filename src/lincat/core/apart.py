@@ -78,7 +78,7 @@ class Apart:
     ) -> FloatArray:
         """Return the figures of each state, shape (n, 5 + the number of quantiles).
 
-        Mean; standard deviation, quantiles, CVaR at the level and the chance to end below the
+        Mean, standard deviation, quantiles, CVaR at the level and the chance to end below the
         threshold (NaN without one), of the nearest proper distribution; negative mass.
         """
         levels = check_levels(quantiles, "quantiles", zero=False)

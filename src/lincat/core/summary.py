@@ -40,7 +40,7 @@ def summary_columns(
     """
     proper = dist.proper()
     figures: list[tuple[str, FloatArray, str, float | None]] = [
-        ("mean", dist.mean(), "mean", None),
+        ("mean", proper.mean(), "mean", None),
         ("std", proper.std(), "std", None),
         (f"q{level:g}", proper.quantile(level), "quantile", level),
         ("median", proper.quantile(0.5), "quantile", 0.5),

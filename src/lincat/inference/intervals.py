@@ -128,13 +128,13 @@ def shown_interval(
 ) -> tuple[FloatArray, FloatArray]:
     """Return (low, high) of a figure as tables have it, from distributions that know their errors.
 
-    Means are of the distributions as they are, everything else of the nearest proper ones.
-    Quantiles are atoms there, and the interval about the interpolated quantile is made to hold the
-    atom too; the chance to end below a return is the CDF's value at the last atom before it.
+    Figures are of the nearest proper distributions. Quantiles are atoms there, and the interval
+    about the interpolated quantile is made to hold the atom too; the chance to end below a return
+    is the CDF's value at the last atom before it.
     """
     proper = dist.proper()
     if argument is None:
-        return (dist if measure == "mean" else proper).interval(measure)
+        return proper.interval(measure)
     if measure == "quantile":
         return _holding(proper.interval(measure, argument), proper.quantile(argument))
     if measure != "probability_below":

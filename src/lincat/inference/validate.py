@@ -45,7 +45,7 @@ def validate(
     Parameters
     ----------
     dist : ReturnDistribution over n states
-        The predictions. Signed distributions are made proper for everything but the mean.
+        The predictions; of signed distributions, the nearest proper ones.
     returns : array of shape (n,) or (n, R)
         What came back from each state; returns off the grid count where they are. With ``weights``
         also of shape (R,): the same points for all states.
@@ -180,7 +180,7 @@ class _Cases:
         dist, values, mass, exact, tail = self.dist, self.values, self.mass, self.exact, self.tail
         proper = dist.proper()
         self.grid, self.cdf, self.pmf = dist.grid, proper.cdf_values, proper.pmf
-        self.error = dist.mean()[:, None] - values
+        self.error = proper.mean()[:, None] - values
         self.crps = scores.crps(self.cdf, self.grid, values)
         transform = Transform(self.cdf, self.grid, values)
         self.inside = [

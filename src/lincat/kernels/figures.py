@@ -12,8 +12,8 @@ def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
     """Write mean, std, quantiles, CVaR, the chance to end below, and the negative mass of each row.
 
     Row i has its CDF values at low[i] + k spacing[i], and a share of each of its masses one atom
-    further. The mean is of the masses as they are, and all else of the nearest proper distribution:
-    the nearest increasing values (pools of those that do not increase), cut off at 0 and 1.
+    further. Figures are of the nearest proper distribution: the nearest increasing values (pools of
+    those that do not increase), cut off at 0 and 1.
     """
     n, K = cdf.shape
     last = 2 + quantiles.shape[0]
@@ -27,10 +27,10 @@ def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
             before = cdf[i, k]
         F[K] = 1.0 - share[i] + share[i] * before
         m = K + 1 if share[i] > 0.0 else K
-        out[i, 0] = low[i] + spacing[i] * _steps_up(F, m)
         out[i, last + 2] = _negative(F, m)
         if out[i, last + 2] > 0.0:
             _make_proper(F, size, m)
+        out[i, 0] = low[i] + spacing[i] * _steps_up(F, m)
         out[i, 1] = spacing[i] * _spread(F, m)
         for j in range(quantiles.shape[0]):
             # To 1e-12, as risk.quantile: sums of masses that only differ in rounding agree.

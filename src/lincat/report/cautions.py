@@ -24,8 +24,8 @@ def cautions(answer: Answer) -> list[Caution]:
         worst = int(negative.argmax())
         share = show_share(float(negative[worst]))
         text = (
-            f"Negative mass: up to {share} (state {answer.state_names[worst]}). Distributions, "
-            "quantiles and tails are of the nearest proper ones; means are as learned."
+            f"Negative mass: up to {share} (state {answer.state_names[worst]}). Figures are "
+            "of the nearest proper distributions."
         )
         found.append(Caution("negative_mass", text))
     return found

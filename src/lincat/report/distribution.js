@@ -5,11 +5,11 @@
 const LEVEL_TOLERANCE = 1e-12; // F >= u is tested to this much
 const ATOM_TOLERANCE = 1e-9; // of the spacing: a number so near to an atom counts as that atom
 
-// From CDF values as learned, at the first K atoms: their own mean, and for everything else the nearest
-// proper distribution.
+// The nearest proper distribution, from CDF values as learned, at the first K atoms.
 function makeDistribution({low, high, intervals: K}, cdf) {
   const spacing = (high - low) / K;
-  return {low, high, K, spacing, F: Float64Array.from([...proper(cdf), 1]), mean: low + spacing * cdf.reduce((sum, F) => sum + (1 - F), 0)};
+  const F = Float64Array.from([...proper(cdf), 1]);
+  return {low, high, K, spacing, F, mean: low + spacing * F.reduce((sum, value) => sum + (1 - value), 0)};
 }
 
 // The L2-nearest values that increase within [0, 1]: neighbours that fall are averaged, and the ends cut.
@@ -57,9 +57,8 @@ function cvar(distribution, level) {
 }
 
 function std(distribution) {
-  let mean = 0, square = 0;
-  for (let k = 0; k <= distribution.K; k++) mean += mass(distribution, k) * atom(distribution, k);
-  for (let k = 0; k <= distribution.K; k++) square += mass(distribution, k) * (atom(distribution, k) - mean) ** 2;
+  let square = 0;
+  for (let k = 0; k <= distribution.K; k++) square += mass(distribution, k) * (atom(distribution, k) - distribution.mean) ** 2;
   return Math.sqrt(Math.max(square, 0));
 }
 

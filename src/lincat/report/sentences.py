@@ -74,7 +74,7 @@ def summary_sentence(
             return show(value)
         return show(value) + _margin(interval(measure, argument), value, state, ends)
 
-    mean, quantile = float(distribution.mean()[0]), float(proper.quantile(level)[0])
+    mean, quantile = float(proper.mean()[0]), float(proper.quantile(level)[0])
     tail = known(float(proper.cvar(level)[0]), "cvar", level)
     start = f"From {place(name)}"
     if proper.std()[0] <= 1e-6 * (distribution.grid.high - distribution.grid.low):
@@ -232,8 +232,9 @@ def comparison_sentence(
     def show(value: float) -> str:
         return show_number(value, *ends, fine=False)
 
-    means = [float(dist.mean()[0]) for dist in distributions]
-    tails = [float(dist[[0]].proper().cvar(level)[0]) for dist in distributions]
+    first = [dist[[0]].proper() for dist in distributions]
+    means = [float(dist.mean()[0]) for dist in first]
+    tails = [float(dist.cvar(level)[0]) for dist in first]
     best, safest = int(np.argmax(means)), int(np.argmax(tails))
     start = f"From {place(name)} run {runs[best]} has the highest mean return"
     if best == safest:

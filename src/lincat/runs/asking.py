@@ -56,7 +56,7 @@ class Figures:
         """Return them by name, shape (n,) each."""
         proper, threshold = distribution.proper(), self.threshold
         figures: list[tuple[str, FloatArray, str, float | None]] = [
-            ("mean", distribution.mean(), "mean", None),
+            ("mean", proper.mean(), "mean", None),
             ("std", proper.std(), "std", None),
             *((f"q{q:g}", proper.quantile(q), "quantile", q) for q in self.quantiles),
             (f"cvar{self.level:g}", proper.cvar(self.level), "cvar", self.level),

@@ -145,7 +145,8 @@ def _side(one: Comparable, states: Any, confidence: float, name: str) -> _Side:
         raise fail("states", "features or observations to compare in", "none")
     if isinstance(one, Run):
         inner = _side(one.model, states, confidence, name)
-        return _Side(name, inner.returns, inner.gamma, one.trusted is False, inner.trace)
+        returns = inner.returns.proper()  # as everywhere that a run answers
+        return _Side(name, returns, inner.gamma, one.trusted is False, inner.trace)
     learner: DistributionLearner
     ask: Any
     if isinstance(one, Model):

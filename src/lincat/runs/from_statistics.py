@@ -173,9 +173,9 @@ def quick_returns(
     config = EvaluationConfig(source=["-"], gamma=gamma, intervals=intervals)
     model = model_of(asked, config)
     if observations is not None:
-        return model.predict(observations, confidence=confidence)
+        return model.predict(observations, confidence=confidence).proper()
     shown = states_of(asked, config.n_states)
-    return model.predict_shown(shown, confidence=confidence).labelled(shown.names)
+    return model.predict_shown(shown, confidence=confidence).proper().labelled(shown.names)
 
 
 def check_model(model: Model, shown: ShownStates, asked: Asked, level: float) -> Validation | None:

@@ -123,7 +123,7 @@ class Recorder:
             clipped_below=float(below),
             clipped_above=float(above),
             negative_mass=float(distribution.negative_mass.max()),
-            mean=tuple(distribution.mean().tolist()),
+            mean=tuple(proper.mean().tolist()),
             quantile=tuple(proper.quantile(self._level).tolist()),
             cvar=tuple(proper.cvar(self._level).tolist()),
         )

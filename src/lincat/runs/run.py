@@ -80,7 +80,7 @@ class Run:
     @property
     def returns(self) -> ReturnDistribution:
         """The distribution of the return from each of these states."""
-        return self.answer.returns.labelled(self.names, frames=self._frames)
+        return self.answer.returns.proper().labelled(self.names, frames=self._frames)
 
     @property
     def validation(self) -> Validation | None:
@@ -121,6 +121,9 @@ class Run:
     def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distribution of the return from each observation, as the source gives them.
 
+        The nearest proper ones of those that ``model.predict`` has as they were learned, with
+        masses that may be negative.
+
         Parameters
         ----------
         observations : array, list of ids, or frame
@@ -135,7 +138,7 @@ class Run:
         if is_frame(observations):
             frames = library_of(observations) or frames
             observations = observations_in(self, observations)
-        found = self.model.predict(observations, confidence=confidence)
+        found = self.model.predict(observations, confidence=confidence).proper()
         if np.ndim(observations) == 1 and not is_mixed(np.asarray(observations)):
             found.names = tuple(map(str, observations))
         found.frames = frames
@@ -148,7 +151,7 @@ class Run:
 
         A frame with a column for each level: q0.05, q0.5, q0.95.
         """
-        dist = self.predict(observations).proper()
+        dist = self.predict(observations)
         columns = {f"q{q:g}": dist.quantile(q) for q in alpha}
         return frame_of(columns, dist.frames)
 

@@ -76,7 +76,7 @@ def stats(
     >>> walk = lincat.stats("paper", steps=5_000)
     >>> [round(float(lincat.evaluate(walk, gamma=gamma).returns.mean()[0]), 2)
     ...  for gamma in (0.5, 0.75)]
-    [1.01, 2.01]
+    [1.02, 2.04]
     """
     options = {
         name: value
