@@ -396,3 +396,25 @@ def test_a_generator_is_used_as_it_is():
     first = dist.sample(5, seed=one)
     np.testing.assert_array_equal(first, dist.sample(5, seed=3))
     assert (dist.sample(50, seed=one) != dist.sample(50, seed=other)).any()  # it went on
+
+
+@given(cdf=signed_cdfs(1, 8), ends=st.tuples(*[finite_floats(-4.0, 4.0)] * 2).map(sorted))
+def test_within_its_ends_a_distribution_is_nearer_to_any_other_there(cdf, ends):
+    """The nearest of a convex set: against any that has all of its mass between the ends."""
+    grid = lincat.Grid(-3.0, 3.0, 8)
+    wide = lincat.ReturnDistribution(cdf, grid)
+    cut = wide.within(*ends)
+    atoms, mass = grid.atoms, cut.pmf[0]
+    inside = [int(np.clip(np.floor(grid.position(end) + 0.5), 0, grid.intervals)) for end in ends]
+    assert np.abs(mass[: inside[0]]).sum() == 0.0
+    assert np.abs(mass[inside[1] + 1 :]).sum() < 1e-12
+    for k in range(inside[0], inside[1] + 1):
+        certain = lincat.ReturnDistribution((atoms[:-1] >= atoms[k])[None].astype(float), grid)
+        assert lincat.cramer(cut, certain)[0] <= lincat.cramer(wide, certain)[0] + 1e-12
+    np.testing.assert_array_equal(cut.within(*ends).cdf_values, cut.cdf_values)
+
+
+def test_without_ends_nothing_changes():
+    wide = lincat.ReturnDistribution([[0.2, 0.4]], lincat.Grid(0.0, 2.0, 2))
+    assert wide.within(-np.inf, np.inf) is wide
+    assert wide.within(-1.0, 2.0) is wide

@@ -239,8 +239,8 @@ LOOPS = {
     ),
     "figures": (
         figures.figures_of_rows,
-        (np.zeros((N, 6)), np.zeros((N, K)), ONES, ONES, ONES, np.array([0.5]), 0.1, 0.0),
-        {0: np.zeros((N, 5)), 1: np.zeros((N + 1, K)), 2: FEW, 5: np.array([0.1, 0.5])},
+        (np.zeros((N, 6)), np.zeros((N, K)), ONES, ONES, ONES, TWO, np.array([0.5]), 0.1, 0.0),
+        {0: np.zeros((N, 5)), 1: np.zeros((N + 1, K)), 2: FEW, 5: FEW, 6: np.array([0.1, 0.5])},
     ),
     "turned": (
         figures.turned_rows,

@@ -201,7 +201,7 @@ def cut(n, every):
     begins = np.arange(n) % every == 0
     x[begins] += 7.0
     no = np.zeros(n, bool)
-    return Steps(x, np.zeros(n), x, no, np.append(begins[1:], True))
+    return Steps(x, np.sin(x[:, 0]), x, no, np.append(begins[1:], True))
 
 
 def test_bumps_are_near_where_records_begin():

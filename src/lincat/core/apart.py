@@ -6,7 +6,7 @@ longer than the figures do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,12 +28,15 @@ class Apart:
     share : array of shape (n,)
         How much of each mass lies one atom further, where the atoms of what was learned lie between
         those of the grid.
+    ends : pair of floats
+        Outside of which nothing can lie: what does counts as there.
     """
 
     cdf: FloatArray
     low: FloatArray
     spacing: FloatArray
     share: FloatArray
+    ends: tuple[float, float] = (-np.inf, np.inf)
 
     @classmethod
     def of(
@@ -67,6 +70,10 @@ class Apart:
         cell = factor * spacing
         return cls(cdf, factor * low + amount - 0.5 * cell, cell, 0.5 * ones)
 
+    def within(self, low: float, high: float) -> Apart:
+        """Return the same with no mass outside [low, high], as ``ReturnDistribution.within``."""
+        return replace(self, ends=(low, high))
+
     @property
     def high(self) -> FloatArray:
         """The last atom of each state, shape (n,)."""
@@ -85,7 +92,8 @@ class Apart:
         out = np.empty((len(self.cdf), 5 + len(levels)))
         cdf = check_array(self.cdf, "cdf", shape=(None, None))
         below = np.nan if threshold is None else float(threshold)
+        ends = np.array(self.ends, dtype=np.float64)
         kernels.figures.figures_of_rows(
-            out, cdf, self.share, self.low, self.spacing, levels, float(level), below
+            out, cdf, self.share, self.low, self.spacing, ends, levels, float(level), below
         )
         return out

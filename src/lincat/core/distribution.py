@@ -308,6 +308,34 @@ class ReturnDistribution(Showing):
         proper = ReturnDistribution(_nearest_proper(self._cdf), self._grid, known)
         return self._alike(proper, self.names)
 
+    def within(self, low: float, high: float) -> ReturnDistribution:
+        """Return the nearest distributions with no mass outside [low, high]: it lies at the ends.
+
+        Where returns cannot be outside, these are never further from the true ones, which are among
+        them. An end between two atoms counts as the nearer one.
+
+        Examples
+        --------
+        >>> from lincat import Grid, ReturnDistribution
+        >>> wide = ReturnDistribution([0.2, 0.4, 0.6, 0.8], Grid(0.0, 4.0, intervals=4))
+        >>> wide.within(1.0, 3.0).pmf.round(9)
+        array([[0. , 0.4, 0.2, 0.4, 0. ]])
+        """
+        first, last = np.floor(self._grid.position([low, high]) + 0.5)
+        k = np.arange(self._grid.intervals)
+        if first <= 0 and last >= len(k):
+            return self
+
+        def cut(cdf: FloatArray) -> FloatArray:
+            return np.where(k >= last, 1.0, np.where(k < first, 0.0, cdf))
+
+        known = self._uncertainty
+        if known is not None:
+            inside = (k >= first) & (k < last)
+            centre = None if known.centre is None else cut(known.centre)
+            known = known.through(lambda one: one * inside, unknown=known.unknown, centre=centre)
+        return self._alike(ReturnDistribution(cut(self._cdf), self._grid, known), self.names)
+
     def shifted(self, amount: ArrayLike) -> ReturnDistribution:
         """Return the distributions of G + amount, one amount for each state, on a common grid.
 

@@ -19,6 +19,7 @@ from lincat._arguments import (
     fail,
 )
 from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray
+from lincat.core.grid import reach
 
 _ROUNDING = 1e-11  # of what TD errors are differences of
 
@@ -81,6 +82,8 @@ class Transitions:
         self.reward: FloatArray = check_array(reward, "reward", shape=(n,))
         #: Rewards as they came, also where TD errors stand for them.
         self.reward_seen: FloatArray = self.reward
+        #: Likewise what each would come to for ever, between which returns lie; see ``centred``.
+        self.reach: FloatArray | None = None
         self.terminated: BoolArray | None = None
         self.truncated: BoolArray | None = None
         self.discount: FloatArray | None = None
@@ -155,6 +158,7 @@ class Transitions:
         size = np.abs(self.reward) + np.abs(following) + np.abs(here)
         # What rounding leaves of a certain return is no chance, and would get a grid of its own.
         other.reward = np.where(np.abs(error) > _ROUNDING * size, error, 0.0)
+        other.reach = reach(self.reward, self.discounts(gamma))
         return other
 
     def in_units(self, scale: ArrayLike, discount: ArrayLike) -> Transitions:

@@ -8,17 +8,17 @@ from lincat.kernels.layout import CALLED, INLINED, KERNEL
 
 
 @njit(**KERNEL)
-def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
+def figures_of_rows(out, cdf, share, low, spacing, ends, quantiles, level, threshold):
     """Write mean, std, quantiles, CVaR, the chance to end below, and the negative mass of each row.
 
     Row i has its CDF values at low[i] + k spacing[i], and a share of each of its masses one atom
-    further. Figures are of the nearest proper distribution: the nearest increasing values (pools of
-    those that do not increase), cut off at 0 and 1.
+    further. Figures are of the nearest proper distribution between both ends: the nearest
+    increasing values (pools of those that do not increase), cut off at 0 and 1.
     """
     n, K = cdf.shape
     last = 2 + quantiles.shape[0]
     guard_numbers(n, share, low, spacing)
-    refuse(out.shape[0] < n or out.shape[1] != last + 3)
+    refuse(out.shape[0] < n or out.shape[1] != last + 3 or ends.shape[0] != 2)
     F, size = np.empty(K + 1), np.empty(K + 1, np.int64)
     for i in range(n):
         before = 0.0
@@ -27,6 +27,7 @@ def figures_of_rows(out, cdf, share, low, spacing, quantiles, level, threshold):
             before = cdf[i, k]
         F[K] = 1.0 - share[i] + share[i] * before
         m = K + 1 if share[i] > 0.0 else K
+        _cut(F, m, (ends[0] - low[i]) / spacing[i], (ends[1] - low[i]) / spacing[i])
         out[i, last + 2] = _negative(F, m)
         if out[i, last + 2] > 0.0:
             _make_proper(F, size, m)
@@ -85,6 +86,17 @@ def _sine(x):
     total = total * y + 1.0 / 120.0
     total = total * y - 1.0 / 6.0
     return x + x * y * total
+
+
+@njit(**CALLED)
+def _cut(F, m, low, high):
+    """Move what lies outside [low, high], in grid units, to the atoms nearest to these."""
+    first, last = np.floor(low + 0.5), np.floor(high + 0.5)
+    for k in range(m):
+        if k >= last:
+            F[k] = 1.0
+        elif k < first:
+            F[k] = 0.0
 
 
 @njit(**CALLED)

@@ -405,6 +405,14 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         return self._ensemble_
 
     @property
+    def attainable_(self) -> tuple[float, float]:
+        """What returns keep within, where they are learned about a potential; else infinite.
+
+        Of returns that are learned as they are, the grid is cut to that.
+        """
+        return self.statistics_.extremes.range()
+
+    @property
     def clipped_mass_(self) -> FloatArray:
         """Mass that the Bellman update moves off the grid (below, above), per transition, (2,)."""
         self._ready()

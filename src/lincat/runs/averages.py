@@ -20,6 +20,7 @@ from lincat._tensors import pack, read_packed, unpack
 from lincat._typing import FloatArray, IntArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
+from lincat.learners.categorical_lstd import CategoricalLSTD
 
 if TYPE_CHECKING:
     from lincat.runs.model import DistributionLearner
@@ -42,6 +43,8 @@ class Averages:
     n_features : int
     n_seen_ : int
         Transitions that were learned from.
+    attainable_ : pair of floats
+        What returns keep within, where they were learned about a potential.
     """
 
     #: Sums, that sampling errors follow from: there are none, as for learners that keep none.
@@ -54,6 +57,7 @@ class Averages:
     gamma: float
     n_features: int
     n_seen_: int
+    attainable_: tuple[float, float] = (-np.inf, np.inf)
 
     @classmethod
     def of(cls, learner: DistributionLearner, n_features: int) -> Averages:
@@ -66,8 +70,10 @@ class Averages:
         one_hot = scipy.sparse.csr_array((np.ones(len(rows)), (np.arange(len(rows)), rows)), shape)
         found = learner.predict(one_hot)
         cdf, offset = found.cdf_values[:-1], found.cdf_values[-1]
+        ends = learner.attainable_ if isinstance(learner, CategoricalLSTD) else cls.attainable_
         return cls(
-            cdf - offset, rows, offset, found.grid, learner.gamma, n_features, learner.n_seen_
+            *(cdf - offset, rows, offset, found.grid),
+            *(learner.gamma, n_features, learner.n_seen_, ends),
         )
 
     def predict(self, Phi: Any) -> ReturnDistribution:
@@ -86,6 +92,7 @@ class Averages:
             "Theta": self.Theta.astype(np.float32),
             "rows": self.rows.astype(np.int64),
             "offset": self.offset,
+            "attainable": np.array(self.attainable_),
         }
         grid = self.grid
         state = {
@@ -117,6 +124,14 @@ class Averages:
                 check_number(state["gamma"], "gamma", low=0.0, high=1.0),
                 width,
                 check_integer(state["n_seen"], "n_seen", low=0),
+                _ends(arrays["attainable"]),
             )
 
         return read_packed(path, "file of averages", build)
+
+
+def _ends(ends: Any) -> tuple[float, float]:
+    """Two numbers in order, that may be infinite."""
+    if ends.shape != (2,) or ends.dtype != np.float64 or not ends[0] <= ends[1]:
+        raise fail("attainable", "two numbers in order", f"{ends.dtype} {ends.shape}")
+    return float(ends[0]), float(ends[1])

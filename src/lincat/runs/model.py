@@ -166,8 +166,16 @@ class Model:
             return distribution
         value = self.potential.values(observations)
         if self.scale is None:
-            return distribution.shifted(value)
-        return distribution.rescaled(self.scale.values(observations), value)
+            moved = distribution.shifted(value)
+        else:
+            moved = distribution.rescaled(self.scale.values(observations), value)
+        return moved.within(*self._attainable)
+
+    @property
+    def _attainable(self) -> tuple[float, float]:
+        """What returns keep within: about a potential, a grid for all states reaches further."""
+        learner = self.learner
+        return (-np.inf, np.inf) if isinstance(learner, CategoricalLearner) else learner.attainable_
 
     def _learned(self, phi: FeatureMatrix, confidence: float | None) -> ReturnDistribution:
         """What the learner says of features, without potential and scale."""
@@ -191,7 +199,8 @@ class Model:
         if self.potential is None:
             return Apart.of(found)
         factor = None if self.scale is None else self.scale.values(observations)
-        return Apart.of(found, self.potential.values(observations), factor)
+        apart = Apart.of(found, self.potential.values(observations), factor)
+        return apart.within(*self._attainable)
 
     def mean_features(self, shown: ShownStates) -> FeatureMatrix:
         """Return features of the shown states, of a group their mean: so are its distributions."""

@@ -14,6 +14,7 @@ from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.data.transitions import Transitions
 from lincat.statistics.blocks import Block, Blocks, Sums
 from lincat.statistics.dense import DenseSums
+from lincat.statistics.extremes import Extremes
 from lincat.statistics.groups import Groups
 from lincat.statistics.placement import Buckets, Placement, placed
 from lincat.statistics.reward_nodes import RewardNodes, check_nodes, most_exact
@@ -102,6 +103,8 @@ class Statistics:
         self.reward_low, self.reward_high = np.inf, -np.inf
         self._largest_norm = 0.0
         self.trace = Trace()
+        #: Of what rewards would come to for ever, where TD errors stand for them.
+        self.extremes = Extremes()
 
     # Adding
 
@@ -122,6 +125,9 @@ class Statistics:
         self.trace = self.trace.then(transitions.reward_seen, rows.end)
         self.reward_low = min(self.reward_low, float(rows.reward.min()))
         self.reward_high = max(self.reward_high, float(rows.reward.max()))
+        if transitions.reach is not None:
+            counts = slice(None) if transitions.weight is None else transitions.weight > 0.0
+            self.extremes = self.extremes.then(transitions.reach[counts])
         if self._waiting.kind != rows.kind:
             self._flush()
         for chunk in self._waiting.chunks(rows, self._chunk(rows)):
@@ -162,6 +168,7 @@ class Statistics:
         self._settled_copy = None
         self.count += other.count
         self.trace = self.trace.joined(other.trace)
+        self.extremes = self.extremes.joined(other.extremes)
         self.reward_low = min(self.reward_low, other.reward_low)
         self.reward_high = max(self.reward_high, other.reward_high)
         self._largest_norm = max(self._largest_norm, theirs._largest_norm)

@@ -9,6 +9,7 @@ import numpy as np
 
 from lincat._arguments import check_array, fail
 from lincat._typing import IntArray
+from lincat.statistics.extremes import KEPT
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 _Positive = Annotated[int, msgspec.Meta(ge=1, le=2**62)]
@@ -58,6 +59,7 @@ def _check_common(arrays: dict[str, Any], numbers: Numbers) -> None:
         raise fail("ranges", "three numbers", ranges.tolist())
     if numbers.count and not np.isfinite(ranges).all():
         raise fail("ranges", "finite numbers", ranges.tolist())
+    _check_ends(arrays)
     nodes = check_array(arrays["nodes"], "nodes", shape=(None,))
     fewest = 0 if numbers.exact else 3  # a reward is split over three
     if (np.diff(nodes) <= 0.0).any() or not fewest <= len(nodes) <= 4096:
@@ -77,6 +79,17 @@ def _check_common(arrays: dict[str, Any], numbers: Numbers) -> None:
     for name in ("block_has_end", "block_closed"):
         if arrays[name].shape != (blocks,) or arrays[name].dtype != bool:
             raise fail(name, f"{blocks} flags", f"{arrays[name].dtype} {arrays[name].shape}")
+
+
+def _check_ends(arrays: dict[str, Any]) -> None:
+    """What was seen at either end; a file from before that was kept has none of it."""
+    if ("lowest" in arrays) != ("highest" in arrays):
+        raise fail("lowest", "numbers beside those of highest", "one of the two")
+    for name, sign in (("lowest", 1.0), ("highest", -1.0)):
+        ends = sign * arrays.get(name, np.zeros(0))
+        fits = ends.ndim == 1 and ends.dtype == np.float64 and len(ends) <= KEPT
+        if not fits or np.isnan(ends).any() or (ends[1:] < ends[:-1]).any():
+            raise fail(name, f"at most {KEPT} numbers in order", f"{ends.dtype} {ends.shape}")
 
 
 def _check_dense(arrays: dict[str, Any], d: int, groups: int, blocks: int) -> None:

@@ -21,6 +21,7 @@ from lincat._typing import FeatureMatrix, IntArray
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.blocks import Block, Blocks
 from lincat.statistics.dense import DenseSums, Stack
+from lincat.statistics.extremes import Extremes
 from lincat.statistics.file_checks import checked
 from lincat.statistics.groups import Groups
 from lincat.statistics.placement import Names
@@ -96,6 +97,8 @@ def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, An
     statistics.trace = Trace(numbers.count, int(numbers.trace, 16))
     low, high, norm = arrays["ranges"].tolist()
     statistics.reward_low, statistics.reward_high, statistics._largest_norm = low, high, norm
+    if "lowest" in arrays:  # else a file from before they were kept
+        statistics.extremes = Extremes(arrays["lowest"], arrays["highest"])
     nodes = RewardNodes(numbers.number, check_array(arrays["nodes"], "nodes"))
     nodes.exact, nodes.counts = numbers.exact, arrays["node_counts"]
     if made.n_features:
@@ -124,6 +127,8 @@ def _common_arrays(statistics: Statistics) -> dict[str, Any]:
         "ranges": np.array(
             [statistics.reward_low, statistics.reward_high, statistics._largest_norm]
         ),
+        "lowest": statistics.extremes.lowest,
+        "highest": statistics.extremes.highest,
         "nodes": statistics._nodes.values,
         "node_counts": statistics._nodes.counts,
         "groups": np.array(statistics._groups.keys, dtype=np.float64).reshape(-1, 3),
