@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 import lincat
 from lincat.data.steps import Steps
+from lincat.runs.candidates import Pilot, candidates_for
 from lincat.runs.model import Model, averaged
 from lincat.runs.shown import ShownStates
 from tests.strategies import finite_floats
@@ -131,3 +132,57 @@ def test_a_model_says_what_it_is_and_what_it_knows():
     unknown = Model(features, lincat.CategoricalLSTD(gamma=0.5))
     assert "Returns" not in repr(unknown)  # nothing is solved for a text
     assert model._repr_html_().count("<p>") == len(repr(model).splitlines())
+
+
+def bets(n, seed=0, lost=-20.0):
+    """A number that says how likely 100 is after some steps, else so much is lost."""
+    rng = np.random.default_rng(seed)
+    x, ends = rng.random((n, 1)), rng.random(n) < 0.3
+    following = np.where(ends[:, None], x, np.clip(x + rng.normal(0.0, 0.1, (n, 1)), 0.0, 1.0))
+    won = rng.random(n) < x[:, 0]
+    reward = np.where(ends, np.where(won, 100.0, lost), 0.0)
+    return Steps(x, reward, following, ends, ~ends)
+
+
+def about_a_potential(*parts):
+    """A model that learned from them, with distributions about V in units of a scale."""
+    pilot = Pilot(parts[0], 0.9, len(parts[0]))
+    plan = candidates_for(20_000, 2)[0].plan(pilot)
+    model = plan.model(lincat.CategoricalLSTD(gamma=0.9, intervals=100))
+    for steps in parts:
+        model.learner.partial_fit(model.transitions(steps))
+    return model
+
+
+def test_about_a_potential_nothing_lies_beyond_what_can_be_earned(tmp_path):
+    model = about_a_potential(bets(20_000))
+    x = np.linspace(0.01, 0.99, 9)[:, None]
+    assert model.scale is not None
+    found = model.predict(x, confidence=0.9).proper()
+    spacing = found.grid.spacing
+    # It would reach further: the grid is one for all states, about their own means.
+    assert found.grid.low < -40.0
+    assert found.grid.high > 120.0
+    outside = (found.grid.atoms < -20.0 - spacing / 2) | (found.grid.atoms > 100.0 + spacing / 2)
+    assert found.pmf[:, outside].sum() < 1e-12
+    low, high = found.interval("cvar", 0.05)
+    assert (low >= -20.0 - spacing).all()
+    assert (high <= 100.0 + spacing).all()
+    apart = model.predict_apart(x)
+    assert (apart.figures((0.001,), 0.05, None)[:, 2] >= -20.0 - apart.spacing / 2).all()
+    # And so it does when it is read again, also with averages alone.
+    for kind, files in (("whole", model.files()), ("small", model.small_files())):
+        folder = tmp_path / kind
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        again = Model.read(folder).predict(x).proper()
+        np.testing.assert_allclose(again.cvar(0.05), found.cvar(0.05), atol=1e-3)
+
+
+def test_a_larger_loss_that_comes_later_is_not_cut_off():
+    """What the first rows do not show: the ends are those of all rows."""
+    late = bets(4_000, seed=1, lost=-300.0)
+    model = about_a_potential(bets(20_000), late)
+    assert model.learner.attainable_ == (-300.0, 100.0)
+    assert model.predict([[0.05]]).proper().cvar(0.05)[0] < -150.0
