@@ -41,6 +41,15 @@ def test_of_few_values_or_endless_ones_no_end_is_known(values):
     assert Extremes().then(values).range() == (-np.inf, np.inf)
 
 
+def test_rewards_near_the_largest_number_have_no_end_beyond_it():
+    huge = np.linspace(1.0e308, 1.76e308, 20)  # the tenth is 0.36e308 away
+    low, high = Extremes().then(huge).range()
+    assert low == pytest.approx(0.64e308)
+    assert high == np.inf
+    rows = lincat.Transitions(np.zeros(20, int), huge, np.zeros(20, int))
+    assert (rows.centred(np.zeros(20), np.zeros(20), 0.9).reach == np.inf).all()
+
+
 def test_normal_values_pass_the_end_hardly_ever():
     """An end that is guessed too near would cut off what may happen."""
     rng = np.random.default_rng(0)

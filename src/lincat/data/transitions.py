@@ -158,7 +158,8 @@ class Transitions:
         size = np.abs(self.reward) + np.abs(following) + np.abs(here)
         # What rounding leaves of a certain return is no chance, and would get a grid of its own.
         other.reward = np.where(np.abs(error) > _ROUNDING * size, error, 0.0)
-        other.reach = reach(self.reward, self.discounts(gamma))
+        with np.errstate(over="ignore"):  # what is infinite is no end
+            other.reach = reach(self.reward, self.discounts(gamma))
         return other
 
     def in_units(self, scale: ArrayLike, discount: ArrayLike) -> Transitions:

@@ -62,9 +62,10 @@ class Extremes:
 
     def range(self) -> tuple[float, float]:
         """Return the ends that values keep within; infinite where too few were seen."""
-        low, high = -np.inf, np.inf
-        if len(self.lowest) == KEPT and np.isfinite(self.lowest).all():
-            low = float(2.0 * self.lowest[0] - self.lowest[-1])
-        if len(self.highest) == KEPT and np.isfinite(self.highest).all():
-            high = float(2.0 * self.highest[0] - self.highest[-1])
-        return low, high
+        return _beyond(self.lowest, -np.inf), _beyond(self.highest, np.inf)
+
+
+def _beyond(values: FloatArray, nowhere: float) -> float:
+    """The end of values in their order, as far beyond the first as the last is before it."""
+    first, *_, last = values.tolist() if len(values) == KEPT else [nowhere, nowhere]
+    return first + (first - last) if np.isfinite([first, last]).all() else nowhere
