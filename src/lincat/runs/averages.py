@@ -124,7 +124,7 @@ class Averages:
                 check_number(state["gamma"], "gamma", low=0.0, high=1.0),
                 width,
                 check_integer(state["n_seen"], "n_seen", low=0),
-                _ends(arrays["attainable"]),
+                _ends(arrays.get("attainable", np.array(cls.attainable_))),  # older files have none
             )
 
         return read_packed(path, "file of averages", build)
