@@ -50,6 +50,8 @@ class Steps:
         Importance ratios.
     time : int array of shape (n,), or None
         When each step was, in microseconds since 1970, where the record tells.
+    action_noise : array of shape (n, k), or None
+        What the policy's own chance added to each action: numbers of mean 0 given the observation.
     record : array of shape (n + 1, m), or None
         Points that follow each other without a gap: ``observation`` is ``record[:-1]`` and
         ``next_observation`` is ``record[1:]``, and features need not be made twice.
@@ -63,6 +65,7 @@ class Steps:
     discount: FloatArray | None = None
     weight: FloatArray | None = None
     time: IntArray | None = None
+    action_noise: FloatArray | None = None
     record: FloatArray | None = None
 
     def __len__(self) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from lincat._arguments import InvalidInputError, check_integer, fail, reason
-from lincat._typing import BoolArray
+from lincat._typing import BoolArray, FloatArray
 from lincat.data.steps import Steps
 from lincat.environments.encoding import EncodedSource, Observations
 from lincat.environments.making import (
@@ -18,10 +19,11 @@ from lincat.environments.making import (
     open_environment,
     quiet,
 )
-from lincat.environments.policies import Policy, Predictor, policy_from
+from lincat.environments.policies import Policy, Predictor, policy_from, together
 
 _BATCH_STEPS = 4096
 _BATCH_BYTES = 64 << 20  # of observations: pictures come in smaller batches
+_FEW_NUMBERS = 8  # of an observation, for the noise of actions to be undone near each
 
 
 class GymSource(EncodedSource):
@@ -31,6 +33,8 @@ class GymSource(EncodedSource):
     off there, and its last next observation is the true last one. With several environments a batch
     holds ``block`` consecutive steps of the first one, then of the second, and so on; where a block
     ends within an episode, its last step is marked truncated, since the next row does not follow.
+    Where observations are a few numbers and the policy tells its chances, steps have their action
+    noise.
 
     Parameters
     ----------
@@ -95,6 +99,8 @@ class GymSource(EncodedSource):
             self.policy = policy_from(policy, seen, done, trust_pickle=trust_pickle)
         finally:
             env.close()
+        points = self.space.low is not None and self._observations.width <= _FEW_NUMBERS
+        self.with_noise = points and self.policy.tells_chances
         self.block = (
             self._default_block() if block is None else check_integer(block, "block", low=1)
         )
@@ -144,6 +150,7 @@ class _Walk:
     def __init__(self, source: GymSource, env: Any, seed: int) -> None:
         self.env, self.policy, self.name = env, source.policy, source.name
         self.observations, self.starts = source._observations, source._starts
+        self.with_noise = source.with_noise
         self.taken = 0  # steps before the current batch, of each environment
         try:
             self.raw, _ = env.reset(seed=seed)
@@ -170,12 +177,18 @@ class _SingleWalk(_Walk):
         terminated, truncated = np.empty(n, bool), np.empty(n, bool)
         env, act, one = self.env, self.policy.act, self.observations.one
         raw, t = self.raw, 0
+        seen: list[Any] = []  # with what was done, for its noise
+        done: list[Any] = []
         try:
             for t in range(n):
                 rows[t] = one(raw)
                 if self.fresh:
                     self.starts.add(rows[t])
-                raw, reward[t], terminated[t], truncated[t], _ = env.step(act(raw))
+                action = act(raw)
+                if self.with_noise:
+                    seen.append(copy.copy(raw))  # some environments write over it
+                    done.append(action)
+                raw, reward[t], terminated[t], truncated[t], _ = env.step(action)
                 next_rows[t] = one(raw)
                 self.fresh = bool(terminated[t] or truncated[t])
                 if self.fresh:
@@ -187,7 +200,15 @@ class _SingleWalk(_Walk):
         self.observations.check(
             lambda i: f"environment {self.name}, step {first + i}", reward, rows, next_rows
         )
-        return Steps(rows, reward, next_rows, terminated, truncated & ~terminated)
+        noise = self._noise(seen, done) if self.with_noise else None
+        return Steps(
+            *(rows, reward, next_rows, terminated, truncated & ~terminated), action_noise=noise
+        )
+
+    def _noise(self, seen: list[Any], done: list[Any]) -> FloatArray:
+        policy = self.policy
+        actions = together(policy.action_space, done)
+        return policy.noise(together(policy.observation_space, seen), actions, len(seen))
 
 
 class _VectorWalk(_Walk):
@@ -213,11 +234,14 @@ class _VectorWalk(_Walk):
         reward = np.empty(shape)
         terminated, truncated = np.empty(shape, bool), np.empty(shape, bool)
         valid = np.ones(shape, bool)
+        noise: list[FloatArray] = []
         t = 0
         try:
             for t in range(steps):
                 rows[t] = self.rows
                 action = self.policy.act_many(self.raw, n)
+                if self.with_noise:
+                    noise.append(self.policy.noise(self.raw, action, n))
                 self.raw, reward[t], terminated[t], truncated[t], info = self.env.step(action)
                 self.rows = self.observations.many(self.raw, n)
                 next_rows[t] = self.rows
@@ -230,7 +254,10 @@ class _VectorWalk(_Walk):
         truncated &= ~terminated
         order = np.argwhere(valid.T)  # (environment, step), environment by environment
         e, s = order[:, 0], order[:, 1]
-        batch = Steps(rows[s, e], reward[s, e], next_rows[s, e], terminated[s, e], truncated[s, e])
+        batch = Steps(
+            *(rows[s, e], reward[s, e], next_rows[s, e], terminated[s, e], truncated[s, e]),
+            action_noise=np.array(noise)[s, e] if noise else None,
+        )
         first, self.taken = self.taken, self.taken + steps
         self.observations.check(
             lambda i: f"environment {self.name}, step {first + s[i]} of copy {e[i]}",

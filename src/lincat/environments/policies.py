@@ -17,6 +17,10 @@ import numpy as np
 from lincat._arguments import InvalidInputError, fail, reason
 from lincat._imports import import_name
 from lincat._text import shown
+from lincat._typing import FloatArray
+from lincat.environments.action_noise import action_numbers, n_numbers, uniform_means
+
+_DRAWS = 8  # of a function's action, from which its chances are told
 
 
 class Predictor(Protocol):
@@ -55,6 +59,26 @@ class Policy(ABC):
     def act_many(self, observations: Any, n: int) -> Any:
         """Return the actions for a batch of n, as vector environments give and take them."""
 
+    @property
+    def tells_chances(self) -> bool:
+        """Whether :meth:`noise` has an answer."""
+        return False
+
+    def _mean_numbers(self, observations: Any, n: int) -> FloatArray:
+        """The means of the numbers of the actions it may take, shape (n, k), or about them.
+
+        Draws will do that depend on nothing but the observation.
+        """
+        raise NotImplementedError
+
+    def noise(self, observations: Any, actions: Any, n: int) -> FloatArray:
+        """Return what chance added to n actions: numbers of mean 0 given the observation, (n, k).
+
+        Only if :attr:`tells_chances`; see ``environments/action_noise.py``.
+        """
+        means = self._mean_numbers(observations, n)
+        return action_numbers(actions, self.action_space, n) - means
+
 
 class Uniform(Policy):
     """Every action is as likely as any other, as ``action_space.sample()`` draws them."""
@@ -81,6 +105,15 @@ class Uniform(Policy):
         if _is_discrete(space):
             return self.rng.integers(space.start, space.start + space.n, size=n, dtype=space.dtype)
         return together(space, [space.sample() for _ in range(n)])
+
+    @property
+    def tells_chances(self) -> bool:
+        """True of actions that are numbered, or bounded."""
+        return uniform_means(self.action_space) is not None
+
+    def _mean_numbers(self, observations: Any, n: int) -> FloatArray:
+        means = uniform_means(self.action_space)
+        return np.broadcast_to(np.asarray(means), (n, n_numbers(self.action_space)))
 
 
 class Balance(Policy):
@@ -123,6 +156,16 @@ class Balance(Policy):
         right = observations[:, 2] + self.look_ahead * observations[:, 3] > 0.0
         return (right != (self.rng.random(n) < self.wrong)).astype(np.int64)
 
+    @property
+    def tells_chances(self) -> bool:
+        """True."""
+        return True
+
+    def _mean_numbers(self, observations: Any, n: int) -> FloatArray:
+        right = observations[:, 2] + self.look_ahead * observations[:, 3] > 0.0
+        left = np.where(right, self.wrong, 1.0 - self.wrong)  # the chance of action 0
+        return np.asarray(left, np.float64)[:, None]
+
 
 class Function(Policy):
     """A Python function of the observation, or of the observation and a random generator.
@@ -142,6 +185,7 @@ class Function(Policy):
 
     def __init__(self, function: Callable[..., Any], observation_space: Any, action_space: Any):
         super().__init__(observation_space, action_space)
+        self.seed(0)
         self._function = function
         self._vectorised = bool(getattr(function, "vectorised", False))
         self._takes_rng = _takes_two(function)
@@ -160,6 +204,25 @@ class Function(Policy):
         if self._vectorised:
             return check_actions(self._call(observations), self.action_space, n)
         return together(self.action_space, [self.act(x) for x in apart(self, observations, n)])
+
+    def seed(self, seed: int) -> None:
+        """Begin the random numbers again."""
+        super().seed(seed)
+        self._other_rng = np.random.default_rng([seed, 1])  # steps are the same, asked or not
+
+    @property
+    def tells_chances(self) -> bool:
+        """Whether it takes a random generator, so that it can be asked again."""
+        return self._takes_rng and n_numbers(self.action_space) > 0
+
+    def _mean_numbers(self, observations: Any, n: int) -> FloatArray:
+        kept, self.rng = self.rng, self._other_rng
+        try:
+            drawn = [self.act_many(observations, n) for _ in range(_DRAWS)]
+        finally:
+            self.rng = kept
+        numbers = [action_numbers(actions, self.action_space, n) for actions in drawn]
+        return np.asarray(np.mean(numbers, axis=0))
 
     def _call(self, observation: Any) -> Any:
         try:

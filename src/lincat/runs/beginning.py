@@ -40,14 +40,14 @@ def pilot_rows(config: EvaluationConfig) -> int:
     """Return how many transitions a run looks at before it begins."""
     if config.warm_up is not None:
         return config.warm_up
-    return PILOT if _from_sums(config) else _WARM_UP
+    return PILOT if from_sums(config) else _WARM_UP
 
 
 def begin_model(
     sample: Steps, config: EvaluationConfig, opened: Opened
 ) -> tuple[Model, int, list[str]]:
     """Return a model that has learned nothing, how many steps to sum, and what was chosen."""
-    if _from_sums(config):
+    if from_sums(config):
         plan = _plan(sample, config, opened)
         if config.learner == "lstd" or sums_fit(plan.features):
             sort = CategoricalLSTD(
@@ -71,8 +71,8 @@ def begin_model(
     return Model(features, stepwise), steps, [*said, features.describe(), *begins]
 
 
-def _from_sums(config: EvaluationConfig) -> bool:
-    """Whether sums are added up, rather than parameters learned step by step, if they fit."""
+def from_sums(config: EvaluationConfig) -> bool:
+    """Return whether sums are added up, if they fit, rather than parameters step by step."""
     return config.learner in ("auto", "lstd")
 
 

@@ -25,7 +25,8 @@ from lincat.features.tabular import TableFullError
 from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.last_good import is_plausible
-from lincat.runs.beginning import begin_model, pilot_rows, rehearse
+from lincat.runs.balancing import BALANCED, balanced
+from lincat.runs.beginning import begin_model, from_sums, pilot_rows, rehearse
 from lincat.runs.binding import check_same_config, check_same_source, fingerprints_of, resolved
 from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
@@ -265,7 +266,8 @@ class EvaluationRun:
         if opened.is_live:  # whose end is the user's to say, in the warm-up too
             batches = self._until_failure(prefetched(batches, stop=self._stop))
         batches = limited(batches, None if opened.steps is None else opened.steps - unread)
-        return skipping(held.passing(batches), skip - unread)
+        batches = skipping(held.passing(batches), skip - unread)
+        return balanced(batches) if from_sums(self.config) else batches
 
     def _until_failure(self, batches: Iterable[Steps]) -> Iterator[Steps]:
         """A bad row ends a stream: what came before it will not come again, and is learned from."""
@@ -426,6 +428,8 @@ class EvaluationRun:
         self._warmed = len(sample)
         self.model, self._n_step, said = begin_model(sample, self.config, self._opened)
         self.notes += said
+        if sample.action_noise is not None and sample.weight is not None:
+            self.notes.append(BALANCED)
         self._rows = self.model.features.n_features_
         self._grows = let_grow(self.model, self.config, self._opened)
         self.shown = self._choose_shown(sample)

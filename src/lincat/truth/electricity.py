@@ -24,7 +24,7 @@ import lincat
 from lincat._typing import FloatArray
 from lincat.truth.known import Known
 from lincat.truth.rivals import RIVALS
-from lincat.truth.run import OURS, Cell, Row, keep, row_of
+from lincat.truth.run import NO_VERDICT, OURS, Cell, Row, keep, row_of
 from lincat.truth.scores import Prediction
 from lincat.truth.simulation import Log, known_returns
 
@@ -67,7 +67,7 @@ def run_electricity(held_out: HeldOut, cell: Cell, folder: Path) -> Row:
     if file.exists():
         return msgspec.json.decode(file.read_bytes(), type=Row)
     gamma, log = held_out.gamma, _last(held_out.log, cell.rows)
-    trusted, words = None, ""
+    verdict = NO_VERDICT
     started = time.perf_counter()
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as scratch:
         warnings.simplefilter("ignore")  # what lincat has to say of a run is read from the run
@@ -76,7 +76,7 @@ def run_electricity(held_out: HeldOut, cell: Cell, folder: Path) -> Row:
             _write(log, path)
             run = lincat.evaluate(path, out=Path(scratch) / "run", gamma=gamma)
             found = Prediction.of_distribution(run.predict(held_out.observation))
-            trusted, words = getattr(run, "trusted", None), str(getattr(run, "verdict", ""))
+            verdict = run.answer.verdict
         else:
             found = RIVALS[cell.method](log, held_out.observation, gamma=gamma, ids=False)
     returns = np.sort(held_out.returns)[None, :]
@@ -85,7 +85,7 @@ def run_electricity(held_out: HeldOut, cell: Cell, folder: Path) -> Row:
     rows_a_return = np.array([share * (1.0 + gamma) / (1.0 - gamma)])
     truth = Known(np.zeros((1, 1)), returns, float(returns.std()), rows_a_return)
     seconds = time.perf_counter() - started
-    row = row_of(cell, _together(found), truth, trusted, words, seconds)
+    row = row_of(cell, _together(found), truth, verdict, seconds)
     keep(row, file)
     return row
 

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -28,6 +27,7 @@ from threadpoolctl import threadpool_limits
 import lincat
 from lincat._files import write_atomically
 from lincat._typing import FloatArray
+from lincat.inference.answer import Check, Verdict
 from lincat.truth.known import Known, known
 from lincat.truth.problem import Problem
 from lincat.truth.problems import problem_named
@@ -46,6 +46,8 @@ from lincat.truth.simulation import Log
 
 OURS = "lincat"
 METHODS = (OURS, *RIVALS)
+#: Of a method that does not judge itself.
+NO_VERDICT = Verdict(trusted=None, sentence="")
 
 
 @dataclass(frozen=True)
@@ -89,8 +91,10 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chance: float | None = None
     #: ``run.trusted``: True, False, or None where nothing was checked.
     trusted: bool | None = None
-    #: ``run.verdict``, or the error with which the method refused.
+    #: The sentence of the verdict, or the error with which the method refused.
     words: str = ""
+    #: What the verdict looked at, with its limits.
+    checks: tuple[Check, ...] = ()
     #: The method gave no figures, and said so.
     refused: bool = False
     seconds: float = 0.0
@@ -169,10 +173,10 @@ def _row(cell: Cell, folder: Path) -> Row:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what lincat has to say of a run is read from the run
         try:
-            prediction, trusted, words = _predict(problem, cell, log, truth.probes)
+            prediction, verdict = _predict(problem, cell, log, truth.probes)
         except lincat.InvalidInputError as error:
-            prediction, trusted, words = None, None, str(error)
-    return row_of(cell, prediction, truth, trusted, words, time.perf_counter() - started)
+            prediction, verdict = None, Verdict(trusted=None, sentence=str(error))
+    return row_of(cell, prediction, truth, verdict, time.perf_counter() - started)
 
 
 def keep(row: Row, file: Path) -> None:
@@ -189,18 +193,17 @@ def read_rows(cells: Sequence[Cell], folder: Path) -> list[Row]:
 
 def _predict(
     problem: Problem, cell: Cell, log: Log, probes: FloatArray
-) -> tuple[Prediction, bool | None, str]:
+) -> tuple[Prediction, Verdict]:
     if cell.method != OURS:
         rival = RIVALS[cell.method]
-        return rival(log, probes, gamma=problem.gamma, ids=problem.ids), None, ""
+        return rival(log, probes, gamma=problem.gamma, ids=problem.ids), NO_VERDICT
     with tempfile.TemporaryDirectory() as scratch:
         ours = _evaluate(problem, cell, log, Path(scratch))
         dist = ours.predict(problem.observations(probes))
-        words = str(getattr(ours, "verdict", ""))
-        return Prediction.of_distribution(dist), getattr(ours, "trusted", None), words
+        return Prediction.of_distribution(dist), ours.answer.verdict
 
 
-def _evaluate(problem: Problem, cell: Cell, log: Log, scratch: Path) -> Any:
+def _evaluate(problem: Problem, cell: Cell, log: Log, scratch: Path) -> lincat.Run:
     out, gamma = scratch / "run", problem.gamma
     if problem.environment is None:
         path = scratch / "log.parquet"
@@ -216,11 +219,10 @@ def row_of(
     cell: Cell,
     prediction: Prediction | None,
     truth: Known,
-    trusted: bool | None,
-    words: str,
+    verdict: Verdict,
     seconds: float,
 ) -> Row:
-    """Score what was predicted; None stands for a refusal, with its words."""
+    """Score what was predicted; None stands for a refusal, with its words as the sentence."""
     returns = float(independent_returns(truth, cell.rows).min())
     if prediction is None:
         never = np.full(len(truth.probes), np.inf)
@@ -246,8 +248,9 @@ def row_of(
         right=is_right(found, allowance),
         strictly_right=is_right(found),
         chance=_finite(_chance(allowance)),
-        trusted=trusted,
-        words=words,
+        trusted=verdict.trusted,
+        words=verdict.sentence,
+        checks=verdict.checks,
         refused=prediction is None,
         seconds=round(seconds, 2),
     )

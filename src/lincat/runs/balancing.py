@@ -1,0 +1,125 @@
+"""Weights that undo what chance did in the choice of actions.
+
+A policy that acts at random acts, in any log, a little more or less often than its chances say, and
+much of what differs from log to log is that. Where the chances are known, steps can be weighted so
+that near every observation all actions count as often as the policy takes them (Pavse, Durugkar,
+Hanna and Stone, 2020: "Reducing sampling error in batch temporal difference learning"). What is
+learned then varies less, by as much as actions explain, and is the same in the limit.
+
+With u the noise of an action, of mean 0 given the observation s, and ψ narrow bumps, g = u ⊗ ψ(s)
+has the mean 0, and the weights w = 1 − g·(Σ g gᵀ)⁻¹ Σ g are those nearest to 1 for which Σ w g = 0
+(calibration: Deville and Särndal, 1992). Of a table they would be the policy's chance of an action
+over its frequency.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from lincat._typing import FeatureMatrix, FloatArray
+from lincat.data.steps import Steps, joined
+from lincat.features.nearby import Nearby
+from lincat.runs.plan import PILOT
+
+#: What is said of a run whose steps are weighted so.
+BALANCED = "Steps are weighted so that actions count as often as the policy takes them."
+
+_log = logging.getLogger("lincat.runs")
+
+_ROWS_A_CONDITION = 60  # of each number of g
+_MOST_CONDITIONS = 3000
+_FEWEST_BUMPS = 8
+_NEIGHBOURS = 16
+_RIDGE = 1e-3  # of the mean square of a number of g
+_LOW, _HIGH = 0.1, 10.0  # of a weight
+_SURE = 6.0  # standard errors: noise that is further from 0 is not what the policy says
+
+
+def balanced(batches: Iterable[Steps], *, rows: int = PILOT) -> Iterator[Steps]:
+    """Yield the same steps with weights, so many at a time; as they are where no noise is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.data.steps import Steps
+    >>> from lincat.runs.balancing import balanced
+    >>> rng, no = np.random.default_rng(0), np.zeros(6000, dtype=bool)
+    >>> s, right = rng.normal(size=(6000, 1)), rng.random(6000) < 0.3
+    >>> steps = Steps(s, right * 1.0, s, no, no, action_noise=right[:, None] - 0.3)
+    >>> (weighted,) = balanced([steps])
+    >>> float(right.mean().round(3)), float(np.average(right, weights=weighted.weight).round(3))
+    (0.299, 0.3)
+    """
+    waiting: list[Steps] = []
+    for batch in batches:
+        if batch.action_noise is None:
+            yield batch
+            continue
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= rows:
+            yield from _weighted(waiting)
+            waiting = []
+    if waiting:
+        yield from _weighted(waiting)
+
+
+def _weighted(batches: list[Steps]) -> Iterator[Steps]:
+    weight = balancing_weights(joined(batches))
+    if weight is None:
+        yield from batches
+        return
+    begin = 0
+    for batch in batches:
+        own = weight[begin : begin + len(batch)]
+        begin += len(batch)
+        yield replace(batch, weight=own if batch.weight is None else own * batch.weight)
+
+
+def balancing_weights(steps: Steps) -> FloatArray | None:
+    """Return weights under which the noise of actions is 0 near every observation, shape (n,).
+
+    None where rows are too few to say so, where nothing is left to chance, or where the noise is
+    not what the policy says: it may remember what it did, or look at more than the observation.
+    """
+    noise = steps.action_noise
+    if noise is None:
+        return None
+    noise = noise[:, noise.any(axis=0)]
+    g = _conditions(steps, noise)
+    if g is None:
+        return None
+    total = np.asarray(g.sum(axis=0)).ravel()
+    squares = (g.T @ g).toarray()
+    error = np.sqrt(np.diag(squares))
+    if (np.abs(total) > _SURE * np.maximum(error, np.finfo(np.float64).tiny)).any():
+        _log.info("actions are not taken as often as the policy says: not weighted")
+        return None
+    squares[np.diag_indices(len(squares))] += _RIDGE * np.trace(squares) / len(squares)
+    try:
+        factors = cho_factor(squares, overwrite_a=True)
+    except LinAlgError:
+        return None
+    return np.asarray(np.clip(1.0 - g @ cho_solve(factors, total), _LOW, _HIGH))
+
+
+def _conditions(steps: Steps, noise: FloatArray) -> FeatureMatrix | None:
+    """The numbers g of each step, sparse; None where there would be too few rows for them."""
+    n, k = noise.shape
+    if k == 0:
+        return None
+    points = np.asarray(steps.observation, np.float64).reshape(n, -1)
+    m = points.shape[1]
+    others = (m + 1) * (m + 2) // 2  # a quadratic
+    bumps = min(n // _ROWS_A_CONDITION, _MOST_CONDITIONS) // k - others
+    if bumps < _FEWEST_BUMPS:
+        return None
+    psi = Nearby(bumps=bumps, neighbours=_NEIGHBOURS).fit(points).transform(points)
+    unit = noise / np.sqrt(np.mean(noise**2, axis=0))
+    parts = [scipy.sparse.diags_array(u, format="csr") @ psi for u in unit.T]
+    return scipy.sparse.hstack(parts, format="csr")
