@@ -976,3 +976,8 @@ def whp_size(gamma, lam, V1, V2, alpha, error, delta):
     first = (V1 + 1) ** 2 / (error**2 * g**2 * lam) * (1 + alpha * tail / (g * lam)) * tail
     second = (V1 + 1) / (error * alpha**0.5 * g**1.5 * lam) * tail
     return first + second + max(math.log(V2 / error), 0.0) / (alpha * g * lam)
+
+
+def calibration_weights(g):
+    """The weights nearest to 1 for which Σ w g = 0 (Deville and Särndal 1992, Eq. (2.3))."""
+    return 1.0 - g @ np.linalg.solve(g.T @ g, g.sum(axis=0))

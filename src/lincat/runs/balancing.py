@@ -32,11 +32,12 @@ BALANCED = "Steps are weighted so that actions count as often as the policy take
 
 _log = logging.getLogger("lincat.runs")
 
-_ROWS_A_CONDITION = 60  # of each number of g
-_MOST_CONDITIONS = 3000
+_ROWS_A_BUMP = 130  # fewer are too fine to be balanced, more leave noise in between
+_MOST_BUMPS = 1500
 _FEWEST_BUMPS = 8
-_NEIGHBOURS = 16
-_RIDGE = 1e-3  # of the mean square of a number of g
+_MOST_CONDITIONS = 3600  # numbers of g
+_NEIGHBOURS = 8
+_RIDGE = 1e-3  # of the mean square of each number of g
 _LOW, _HIGH = 0.1, 10.0  # of a weight
 _SURE = 6.0  # standard errors: noise that is further from 0 is not what the policy says
 
@@ -100,7 +101,7 @@ def balancing_weights(steps: Steps) -> FloatArray | None:
     if (np.abs(total) > _SURE * np.maximum(error, np.finfo(np.float64).tiny)).any():
         _log.info("actions are not taken as often as the policy says: not weighted")
         return None
-    squares[np.diag_indices(len(squares))] += _RIDGE * np.trace(squares) / len(squares)
+    squares[np.diag_indices(len(squares))] += _RIDGE * (error**2 + np.finfo(np.float64).tiny)
     try:
         factors = cho_factor(squares, overwrite_a=True)
     except LinAlgError:
@@ -116,10 +117,13 @@ def _conditions(steps: Steps, noise: FloatArray) -> FeatureMatrix | None:
     points = np.asarray(steps.observation, np.float64).reshape(n, -1)
     m = points.shape[1]
     others = (m + 1) * (m + 2) // 2  # a quadratic
-    bumps = min(n // _ROWS_A_CONDITION, _MOST_CONDITIONS) // k - others
+    bumps = min(n // _ROWS_A_BUMP, _MOST_BUMPS, _MOST_CONDITIONS // k) - others
     if bumps < _FEWEST_BUMPS:
         return None
-    psi = Nearby(bumps=bumps, neighbours=_NEIGHBOURS).fit(points).transform(points)
+    narrow = Nearby(bumps=bumps, neighbours=_NEIGHBOURS).fit(points)
+    if len(narrow.centers_) < bumps:  # as many as there are different points: each has its own
+        narrow = Nearby(bumps=bumps, neighbours=1).fit(points)
+    psi = narrow.transform(points)
     unit = noise / np.sqrt(np.mean(noise**2, axis=0))
     parts = [scipy.sparse.diags_array(u, format="csr") @ psi for u in unit.T]
     return scipy.sparse.hstack(parts, format="csr")
