@@ -4,6 +4,7 @@ from gymnasium import spaces
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lincat import InvalidInputError
 from lincat.data.steps import joined
 from lincat.environments.action_noise import action_numbers, n_numbers, uniform_means
 from lincat.environments.gym import GymSource
@@ -128,3 +129,8 @@ def test_a_function_takes_the_same_steps_whether_it_is_asked_again_or_not(n_envs
 def test_ids_have_no_noise():
     source = GymSource("FrozenLake-v1", steps=50)
     assert next(source.batches()).action_noise is None
+
+
+def test_noise_of_unknown_chances_is_refused():
+    with pytest.raises(InvalidInputError, match="one that tells its chances"):
+        Memory(*CARTPOLE).noise(np.zeros((1, 4)), np.zeros(1), 1)

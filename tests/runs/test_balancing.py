@@ -5,7 +5,7 @@ import pytest
 
 import lincat
 from lincat.data.steps import Steps, joined
-from lincat.runs.balancing import BALANCED, balanced, balancing_weights
+from lincat.runs.balancing import BALANCED, balanced, balancing_weights, bumps_for
 from lincat.runs.potential import Potential
 from tests.naive import calibration_weights
 
@@ -110,8 +110,12 @@ def test_batches_stay_as_they_are_and_weights_are_multiplied():
     assert [len(part) for part in made] == [2500, 4500, 5000]
     np.testing.assert_array_equal(joined(made).observation, steps.observation)
     first, second = steps[:7000], steps[7000:]
-    expected = np.concatenate([balancing_weights(first), balancing_weights(second)])
+    bumps = bumps_for(first)
+    expected = np.concatenate([balancing_weights(first), balancing_weights(second, bumps)])
     np.testing.assert_allclose(joined(made).weight, 0.5 * expected)
+    # What is left over has bumps of its own, if it is much less.
+    few = list(balanced([steps[:10_000], steps[10_000:]], rows=9000))
+    np.testing.assert_allclose(few[1].weight, balancing_weights(steps[10_000:]))
 
 
 def test_runs_of_environments_say_so():

@@ -69,7 +69,7 @@ class Policy(ABC):
 
         Draws will do that depend on nothing but the observation.
         """
-        raise NotImplementedError
+        raise fail("policy", "one that tells its chances", self.description)
 
     def noise(self, observations: Any, actions: Any, n: int) -> FloatArray:
         """Return what chance added to n actions: numbers of mean 0 given the observation, (n, k).

@@ -58,20 +58,24 @@ def balanced(batches: Iterable[Steps], *, rows: int = PILOT) -> Iterator[Steps]:
     (0.299, 0.3)
     """
     waiting: list[Steps] = []
+    narrow: Nearby | None = None  # of the first so many steps
     for batch in batches:
         if batch.action_noise is None:
             yield batch
             continue
         waiting.append(batch)
         if sum(map(len, waiting)) >= rows:
-            yield from _weighted(waiting)
+            whole = joined(waiting)
+            narrow = narrow or bumps_for(whole)
+            yield from _weighted(waiting, balancing_weights(whole, narrow))
             waiting = []
     if waiting:
-        yield from _weighted(waiting)
+        whole = joined(waiting)
+        narrow = narrow if 2 * len(whole) >= rows else None  # too many for few steps
+        yield from _weighted(waiting, balancing_weights(whole, narrow))
 
 
-def _weighted(batches: list[Steps]) -> Iterator[Steps]:
-    weight = balancing_weights(joined(batches))
+def _weighted(batches: list[Steps], weight: FloatArray | None) -> Iterator[Steps]:
     if weight is None:
         yield from batches
         return
@@ -82,19 +86,37 @@ def _weighted(batches: list[Steps]) -> Iterator[Steps]:
         yield replace(batch, weight=own if batch.weight is None else own * batch.weight)
 
 
-def balancing_weights(steps: Steps) -> FloatArray | None:
-    """Return weights under which the noise of actions is 0 near every observation, shape (n,).
-
-    None where rows are too few to say so, where nothing is left to chance, or where the noise is
-    not what the policy says: it may remember what it did, or look at more than the observation.
-    """
+def bumps_for(steps: Steps) -> Nearby | None:
+    """Return bumps near which the noise of steps can be balanced; None for too few steps."""
     noise = steps.action_noise
     if noise is None:
         return None
-    noise = noise[:, noise.any(axis=0)]
-    g = _conditions(steps, noise)
-    if g is None:
+    points = _points(steps)
+    n, m = points.shape
+    others = (m + 1) * (m + 2) // 2  # a quadratic
+    bumps = min(n // _ROWS_A_BUMP, _MOST_BUMPS, _MOST_CONDITIONS // noise.shape[1]) - others
+    if bumps < _FEWEST_BUMPS:
         return None
+    narrow = Nearby(bumps=bumps, neighbours=_NEIGHBOURS).fit(points)
+    if len(narrow.centers_) < bumps:  # as many as there are different points: each has its own
+        narrow = Nearby(bumps=bumps, neighbours=1).fit(points)
+    return narrow
+
+
+def balancing_weights(steps: Steps, narrow: Nearby | None = None) -> FloatArray | None:
+    """Return weights under which the noise of actions is 0 near every observation, shape (n,).
+
+    ``narrow`` are the bumps; by default those for these steps. None where rows are too few to say
+    so, where nothing is left to chance, or where the noise is not what the policy says: it may
+    remember what it did, or look at more than the observation.
+    """
+    noise = steps.action_noise
+    if noise is None or not noise.any():
+        return None
+    narrow = narrow or bumps_for(steps)
+    if narrow is None:
+        return None
+    g = _conditions(narrow.transform(_points(steps)), noise[:, noise.any(axis=0)])
     total = np.asarray(g.sum(axis=0)).ravel()
     squares = (g.T @ g).toarray()
     error = np.sqrt(np.diag(squares))
@@ -109,21 +131,12 @@ def balancing_weights(steps: Steps) -> FloatArray | None:
     return np.asarray(np.clip(1.0 - g @ cho_solve(factors, total), _LOW, _HIGH))
 
 
-def _conditions(steps: Steps, noise: FloatArray) -> FeatureMatrix | None:
-    """The numbers g of each step, sparse; None where there would be too few rows for them."""
-    n, k = noise.shape
-    if k == 0:
-        return None
-    points = np.asarray(steps.observation, np.float64).reshape(n, -1)
-    m = points.shape[1]
-    others = (m + 1) * (m + 2) // 2  # a quadratic
-    bumps = min(n // _ROWS_A_BUMP, _MOST_BUMPS, _MOST_CONDITIONS // k) - others
-    if bumps < _FEWEST_BUMPS:
-        return None
-    narrow = Nearby(bumps=bumps, neighbours=_NEIGHBOURS).fit(points)
-    if len(narrow.centers_) < bumps:  # as many as there are different points: each has its own
-        narrow = Nearby(bumps=bumps, neighbours=1).fit(points)
-    psi = narrow.transform(points)
+def _conditions(psi: FeatureMatrix, noise: FloatArray) -> FeatureMatrix:
+    """The numbers g = u ⊗ ψ(s) of each step, sparse."""
     unit = noise / np.sqrt(np.mean(noise**2, axis=0))
     parts = [scipy.sparse.diags_array(u, format="csr") @ psi for u in unit.T]
     return scipy.sparse.hstack(parts, format="csr")
+
+
+def _points(steps: Steps) -> FloatArray:
+    return np.asarray(steps.observation, np.float64).reshape(len(steps), -1)
