@@ -100,11 +100,12 @@ def test_numbers_of_an_action():
     assert uniform_means(box).tolist() == [0.0, 0.0, 1 / 3, 1 / 3]
     free = spaces.Box(-np.inf, np.inf, (1,))
     assert action_numbers([[3.0]], free, 1).tolist() == [[3.0, 9.0]]
+    assert action_numbers([[1e200]], free, 1).tolist() == [[1e200, np.inf]]
 
 
 @pytest.mark.parametrize("n_envs", [1, 4])
 def test_steps_of_cartpole_have_the_noise_of_what_was_done(n_envs):
-    source = GymSource("CartPole-v1", "balance", steps=600, n_envs=n_envs)
+    source = GymSource("CartPole-v1", "balance", steps=600, n_envs=n_envs, action_noise=True)
     steps = joined(list(source.batches()))
     # A push to the right makes the cart faster.
     left = steps.next_observation[:, 1] < steps.observation[:, 1]
@@ -116,10 +117,8 @@ def test_steps_of_cartpole_have_the_noise_of_what_was_done(n_envs):
 @pytest.mark.parametrize("n_envs", [1, 3])
 def test_a_function_takes_the_same_steps_whether_it_is_asked_again_or_not(n_envs):
     taken = []
-    for with_noise in (True, False):
-        source = GymSource("CartPole-v1", wander, steps=300, n_envs=n_envs)
-        assert source.with_noise
-        source.with_noise = with_noise
+    for asked in (True, False):
+        source = GymSource("CartPole-v1", wander, steps=300, n_envs=n_envs, action_noise=asked)
         taken.append(joined(list(source.batches())))
     assert taken[0].action_noise.shape == (300, 1)
     assert taken[1].action_noise is None
@@ -127,7 +126,7 @@ def test_a_function_takes_the_same_steps_whether_it_is_asked_again_or_not(n_envs
 
 
 def test_ids_have_no_noise():
-    source = GymSource("FrozenLake-v1", steps=50)
+    source = GymSource("FrozenLake-v1", steps=50, action_noise=True)
     assert next(source.batches()).action_noise is None
 
 

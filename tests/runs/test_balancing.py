@@ -98,6 +98,10 @@ def test_nothing_is_done_where_there_is_nothing_to_do():
     assert balancing_weights(steps[:300]) is None  # too few
     assert balancing_weights(replace(steps, action_noise=None)) is None
     assert balancing_weights(replace(steps, action_noise=np.zeros((20_000, 1)))) is None
+    infinite = np.where(np.arange(20_000)[:, None] == 7, np.inf, steps.action_noise)
+    assert balancing_weights(replace(steps, action_noise=infinite)) is None
+    huge = replace(steps, action_noise=1e200 * steps.action_noise)
+    np.testing.assert_allclose(balancing_weights(huge), balancing_weights(steps), rtol=1e-6)
     plain = replace(steps, action_noise=None)
     assert [x is plain for x in balanced([plain, plain])] == [True, True]
 

@@ -68,7 +68,10 @@ def action_numbers(actions: Any, space: Any, n: int) -> FloatArray:
         low, high = (np.asarray(x, np.float64).reshape(-1) for x in (space.low, space.high))
         half = np.where(high > low, (high - low) / 2.0, 1.0)
         a = (a - (low + high) / 2.0) / half
-    return np.hstack([a, a**2]) if n_numbers(space) > a.shape[1] else a
+    if n_numbers(space) == a.shape[1]:
+        return a
+    with np.errstate(over="ignore"):  # of a space without bounds
+        return np.hstack([a, a**2])
 
 
 def uniform_means(space: Any) -> FloatArray | None:

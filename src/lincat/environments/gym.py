@@ -33,8 +33,6 @@ class GymSource(EncodedSource):
     off there, and its last next observation is the true last one. With several environments a batch
     holds ``block`` consecutive steps of the first one, then of the second, and so on; where a block
     ends within an episode, its last step is marked truncated, since the next row does not follow.
-    Where observations are a few numbers and the policy tells its chances, steps have their action
-    noise.
 
     Parameters
     ----------
@@ -55,6 +53,9 @@ class GymSource(EncodedSource):
         Consecutive steps of each environment in a batch.
     trust_pickle : bool
         Needed for Stable-Baselines3 files.
+    action_noise : bool
+        Whether steps have their action noise, where observations are a few numbers and the policy
+        tells its chances.
 
     Examples
     --------
@@ -79,6 +80,7 @@ class GymSource(EncodedSource):
         env_options: Mapping[str, Any] | None = None,
         block: int | None = None,
         trust_pickle: bool = False,
+        action_noise: bool = False,
     ) -> None:
         self.environment = environment
         self.env_options = dict(env_options or {})
@@ -100,7 +102,7 @@ class GymSource(EncodedSource):
         finally:
             env.close()
         points = self.space.low is not None and self._observations.width <= _FEW_NUMBERS
-        self.with_noise = points and self.policy.tells_chances
+        self.with_noise = action_noise and points and self.policy.tells_chances
         self.block = (
             self._default_block() if block is None else check_integer(block, "block", low=1)
         )

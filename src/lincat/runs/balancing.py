@@ -107,11 +107,11 @@ def balancing_weights(steps: Steps, narrow: Nearby | None = None) -> FloatArray 
     """Return weights under which the noise of actions is 0 near every observation, shape (n,).
 
     ``narrow`` are the bumps; by default those for these steps. None where rows are too few to say
-    so, where nothing is left to chance, or where the noise is not what the policy says: it may
-    remember what it did, or look at more than the observation.
+    so, where nothing is left to chance or noise is no number, or where it is not what the policy
+    says: it may remember what it did, or look at more than the observation.
     """
     noise = steps.action_noise
-    if noise is None or not noise.any():
+    if noise is None or not noise.any() or not np.isfinite(noise).all():
         return None
     narrow = narrow or bumps_for(steps)
     if narrow is None:
@@ -133,7 +133,7 @@ def balancing_weights(steps: Steps, narrow: Nearby | None = None) -> FloatArray 
 
 def _conditions(psi: FeatureMatrix, noise: FloatArray) -> FeatureMatrix:
     """The numbers g = u ⊗ ψ(s) of each step, sparse."""
-    unit = noise / np.sqrt(np.mean(noise**2, axis=0))
+    unit = noise / np.abs(noise).max(axis=0)
     parts = [scipy.sparse.diags_array(u, format="csr") @ psi for u in unit.T]
     return scipy.sparse.hstack(parts, format="csr")
 

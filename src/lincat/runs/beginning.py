@@ -40,14 +40,14 @@ def pilot_rows(config: EvaluationConfig) -> int:
     """Return how many transitions a run looks at before it begins."""
     if config.warm_up is not None:
         return config.warm_up
-    return PILOT if from_sums(config) else _WARM_UP
+    return PILOT if config.from_sums else _WARM_UP
 
 
 def begin_model(
     sample: Steps, config: EvaluationConfig, opened: Opened
 ) -> tuple[Model, int, list[str]]:
     """Return a model that has learned nothing, how many steps to sum, and what was chosen."""
-    if from_sums(config):
+    if config.from_sums:
         plan = _plan(sample, config, opened)
         if config.learner == "lstd" or sums_fit(plan.features):
             sort = CategoricalLSTD(
@@ -69,11 +69,6 @@ def begin_model(
     steps = config.n_step or 1
     stepwise, begins = _stepwise(features, sample[:_WARM_UP], config, opened, steps)
     return Model(features, stepwise), steps, [*said, features.describe(), *begins]
-
-
-def from_sums(config: EvaluationConfig) -> bool:
-    """Return whether sums are added up, if they fit, rather than parameters step by step."""
-    return config.learner in ("auto", "lstd")
 
 
 def check_sums_fit(features: Features, config: EvaluationConfig) -> None:

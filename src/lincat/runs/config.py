@@ -124,6 +124,11 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     until: str | None = None
     last_blocks: _Positive | None = None
 
+    @property
+    def from_sums(self) -> bool:
+        """Whether sums are added up, if they fit, rather than parameters learned step by step."""
+        return self.learner in ("auto", "lstd")
+
     def __post_init__(self) -> None:
         if not self.source or "" in self.source:  # an empty path would be the current folder
             raise ValueError("expected at least one source, and none of them empty")

@@ -26,7 +26,7 @@ from lincat.inference.answer import Caution
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.last_good import is_plausible
 from lincat.runs.balancing import BALANCED, balanced
-from lincat.runs.beginning import begin_model, from_sums, pilot_rows, rehearse
+from lincat.runs.beginning import begin_model, pilot_rows, rehearse
 from lincat.runs.binding import check_same_config, check_same_source, fingerprints_of, resolved
 from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
@@ -267,7 +267,7 @@ class EvaluationRun:
             batches = self._until_failure(prefetched(batches, stop=self._stop))
         batches = limited(batches, None if opened.steps is None else opened.steps - unread)
         batches = skipping(held.passing(batches), skip - unread)
-        return balanced(batches) if from_sums(self.config) else batches
+        return balanced(batches) if self.config.from_sums else batches
 
     def _until_failure(self, batches: Iterable[Steps]) -> Iterator[Steps]:
         """A bad row ends a stream: what came before it will not come again, and is learned from."""

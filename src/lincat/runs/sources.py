@@ -227,6 +227,7 @@ def _gym(config: EvaluationConfig, environment: str | Callable[..., Any], policy
         n_envs=config.n_envs,
         env_options=config.env_options,
         trust_pickle=config.trust_pickle,
+        action_noise=config.from_sums,
     )
     return Opened(source, _gamma(config), steps, steps, environment=environment, policy=policy)
 
