@@ -979,5 +979,5 @@ def whp_size(gamma, lam, V1, V2, alpha, error, delta):
 
 
 def calibration_weights(g):
-    """The weights nearest to 1 for which Σ w g = 0 (Deville and Särndal 1992, Eq. (2.3))."""
+    """The weights nearest to 1 for which Σ w g = 0 (Deville and Särndal 1992)."""
     return 1.0 - g @ np.linalg.solve(g.T @ g, g.sum(axis=0))

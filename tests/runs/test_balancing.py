@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import lincat
+from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.runs.balancing import BALANCED, balanced, balancing_weights, bumps_for
 from lincat.runs.potential import Potential
@@ -133,3 +134,14 @@ def test_runs_of_environments_say_so():
         validate=0,
     )
     assert BALANCED not in alone.answer.notes
+
+
+def test_a_short_rest_has_weights_if_what_came_before_it_has():
+    steps, right = walk(7300, 4)
+    made = list(balanced([steps[:7000], steps[7000:]], rows=6000))
+    np.testing.assert_array_equal(made[1].weight, np.ones(300))
+    assert len(joined(list(n_step(made, 5, GAMMA)))) == 7300  # they are joined at the seam
+    # And none, if that has none.
+    wrong = replace(steps, action_noise=right[:, None] - 0.2)
+    parts = [wrong[:7000], replace(steps[7000:], action_noise=steps.action_noise[7000:])]
+    assert [part.weight is None for part in balanced(parts, rows=6000)] == [True, True]

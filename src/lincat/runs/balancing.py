@@ -57,31 +57,42 @@ def balanced(batches: Iterable[Steps], *, rows: int = PILOT) -> Iterator[Steps]:
     >>> float(right.mean().round(3)), float(np.average(right, weights=weighted.weight).round(3))
     (0.299, 0.3)
     """
+    narrow: Nearby | None = None  # of the first part
+    weighted: bool | None = None  # whether that was: parts are joined, so all are, or none
+    for part in _parts(batches, rows):
+        whole = joined(part)
+        if whole.action_noise is None or weighted is False:
+            yield from part
+            continue
+        if weighted is None:
+            narrow = bumps_for(whole)
+        few = weighted and 2 * len(whole) < rows  # for so many bumps
+        weight = balancing_weights(whole, None if few else narrow)
+        if weighted is None:
+            weighted = weight is not None
+        yield from _weighted(part, weight) if weighted else part
+
+
+def _parts(batches: Iterable[Steps], rows: int) -> Iterator[list[Steps]]:
+    """Batches with noise, so many rows at a time; others one by one."""
     waiting: list[Steps] = []
-    narrow: Nearby | None = None  # of the first so many steps
     for batch in batches:
         if batch.action_noise is None:
-            yield batch
+            yield [batch]
             continue
         waiting.append(batch)
         if sum(map(len, waiting)) >= rows:
-            whole = joined(waiting)
-            narrow = narrow or bumps_for(whole)
-            yield from _weighted(waiting, balancing_weights(whole, narrow))
+            yield waiting
             waiting = []
     if waiting:
-        whole = joined(waiting)
-        narrow = narrow if 2 * len(whole) >= rows else None  # too many for few steps
-        yield from _weighted(waiting, balancing_weights(whole, narrow))
+        yield waiting
 
 
 def _weighted(batches: list[Steps], weight: FloatArray | None) -> Iterator[Steps]:
-    if weight is None:
-        yield from batches
-        return
+    """The batches of a part with their weights, 1 where the part is too short for others."""
     begin = 0
     for batch in batches:
-        own = weight[begin : begin + len(batch)]
+        own = np.ones(len(batch)) if weight is None else weight[begin : begin + len(batch)]
         begin += len(batch)
         yield replace(batch, weight=own if batch.weight is None else own * batch.weight)
 

@@ -21,7 +21,7 @@ PSEUDO_ROWS = 15.0
 
 _BLOCKS = 32  # of time, of sums in units of a scale
 _ENOUGH = 16  # blocks, for errors of figures
-# Bytes of sums, which every checkpoint writes: wide ones have fewer blocks. (With three quarters of
+# Bytes of sums, which every checkpoint writes: wide ones have fewer blocks. (With three fifths of
 # it, 430 features with 42 nodes had room for four, of which no error can be told.)
 _MEMORY = 5 * 2**27
 
