@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
@@ -114,9 +113,11 @@ def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
         reason = " ".join([*said, features.describe()])
         plan = Plan(features, None, None, config.n_step or 1, 0.0, reason)
     else:
-        plan = choose_plan(sample, opened.gamma, opened.source.space, rows=opened.rows)
-        if config.n_step is not None:
-            plan = replace(plan, n_step=config.n_step)
+        plan = choose_plan(
+            *(sample, opened.gamma, opened.source.space),
+            rows=opened.rows,
+            n_step=config.n_step,
+        )
     return plan
 
 

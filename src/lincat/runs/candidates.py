@@ -12,14 +12,17 @@ errors speak for. In any case some features are levels of V (see ``features/leve
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any, NamedTuple
+from threading import Lock
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from lincat._typing import FloatArray
 from lincat.data.mixed import is_mixed
-from lincat.data.steps import Steps
+from lincat.data.n_step import n_step
+from lincat.data.steps import Steps, joined
 from lincat.features._base import Features
 from lincat.features.levels import Levels
 from lincat.features.mixed import Mixed
@@ -37,6 +40,7 @@ _FEW_NUMBERS = 8  # of which narrow bumps are made; among more, hardly anything 
 _MOST_WIDE = 500  # bumps that all reach everywhere, instead
 _NARROW_PSEUDO = 1.0  # rows that a ridge of narrow bumps weighs as much as
 _STEPS = 0.2  # of the horizon: rewards of so many steps are summed, where steps are long
+_FAR = 0.8  # likewise about a potential with narrow bumps
 _BEGINNINGS = 0.1  # of the observations that bumps are spread over, if records begin somewhere
 _HALVINGS = 2  # of the number of narrow bumps of a potential
 _BY_CHANCE = 3.0  # times the noise that half the bumps save: V may move as far by chance
@@ -79,8 +83,38 @@ class Narrow(NamedTuple):
         return cls(*(min(round(a * math.sqrt(rows)), _MOST_NARROW) for a in (5.5, 3.0)))
 
 
+class Lengths(NamedTuple):
+    """How many steps are summed: the fewest, and more without and about a potential."""
+
+    short: int
+    long: int
+    far: int
+
+
+_Key = TypeVar("_Key")
+_Made = TypeVar("_Made")
+
+
+class _Once(Generic[_Key, _Made]):
+    """What is made once for each key, though plans that need it are fitted side by side."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._locks: dict[_Key, Lock] = {}
+        self._made: dict[_Key, _Made] = {}
+
+    def made(self, key: _Key, make: Callable[[], _Made]) -> _Made:
+        """Return what was made for the key, now or before."""
+        with self._lock:
+            own = self._locks.setdefault(key, Lock())
+        with own:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
+
+
 class Pilot:
-    """The first steps, of ``rows`` in all, that plans are fitted to; a potential only once."""
+    """The first steps, of ``rows`` in all, that plans are fitted to; what they share, once."""
 
     def __init__(self, steps: Steps, gamma: float, rows: int) -> None:
         self.steps, self.gamma = steps, gamma
@@ -88,7 +122,8 @@ class Pilot:
         self._near = not self._mixed and np.prod(steps.observation.shape[1:]) <= _FEW_NUMBERS
         self.ridge = PSEUDO_ROWS / rows
         self._narrow_ridge = _NARROW_PSEUDO / rows if self._near else self.ridge
-        self._potentials: dict[tuple[int, bool, bool], Potential] = {}
+        self._features = _Once[tuple[int, int, bool], Features]()
+        self._potentials = _Once[tuple[int, bool, bool], Potential]()
 
     @cached_property
     def importance(self) -> FloatArray | None:
@@ -108,12 +143,20 @@ class Pilot:
             return seen
         return np.concatenate([seen, seen[np.resize(first, more)]])
 
+    def summed(self, n: int) -> Steps:
+        """The steps, n as one each time."""
+        return self.steps if n == 1 else joined(list(n_step([self.steps], n, self.gamma)))
+
     def ridge_of(self, narrow: bool) -> float:
         """The ridge of a function with narrow bumps, or with wide ones."""
         return self._narrow_ridge if narrow else self.ridge
 
     def smooth(self, bumps: int, seed: int = 0, *, narrow: bool = False) -> Features:
         """Fit features with so many bumps."""
+        key = bumps, seed, narrow
+        return self._features.made(key, lambda: self._smooth(*key))
+
+    def _smooth(self, bumps: int, seed: int, narrow: bool) -> Features:
         if narrow and not self._near:
             bumps = min(bumps // 2, _MOST_WIDE)
         features: Features
@@ -127,15 +170,13 @@ class Pilot:
     def potential(self, bumps: int, *, narrow: bool = False, fewer: bool = False) -> Potential:
         """Fit a potential with so many bumps; of narrow ones with ``fewer``, where they will do."""
         key = bumps, narrow, fewer
-        if key not in self._potentials:
-            if narrow and fewer and self._near:
-                self._potentials[key] = self._as_fine_as_needed(bumps)
-            else:
-                about = self.smooth(bumps, seed=1, narrow=narrow)
-                self._potentials[key] = Potential.fit(
-                    about, [self.steps], self.gamma, ridge=self.ridge_of(narrow)
-                )
-        return self._potentials[key]
+        return self._potentials.made(key, lambda: self._potential(*key))
+
+    def _potential(self, bumps: int, narrow: bool, fewer: bool) -> Potential:
+        if narrow and fewer and self._near:
+            return self._as_fine_as_needed(bumps)
+        about = self.smooth(bumps, seed=1, narrow=narrow)
+        return Potential.fit(about, [self.steps], self.gamma, ridge=self.ridge_of(narrow))
 
     def _as_fine_as_needed(self, bumps: int) -> Potential:
         """A potential with so many narrow bumps, or half as many, while that changes nothing.
@@ -196,6 +237,7 @@ class Candidate(NamedTuple):
             return Plan(features, None, None, self.n_step, pilot.ridge, reason)
         units = pilot.smooth(self.scale, seed=2, narrow=self.narrow)
         ridge = pilot.ridge_of(self.narrow)
+        steps = pilot.summed(self.n_step)
         scale = Scale.fit(units, steps, potential, pilot.gamma, ridge=ridge)
         if scale is not None:
             scale = scale.contracting(features, steps, pilot.gamma, ridge=pilot.ridge)
@@ -216,29 +258,36 @@ def _said(features: Features) -> str:
     return f" {features.describe()}" if isinstance(features, Mixed) else ""
 
 
-def candidates_for(rows: int, long: int) -> list[Candidate]:
+def candidates_for(rows: int, lengths: Lengths) -> list[Candidate]:
     """What may be tried with so many rows, the first by default."""
     sizes = sizes_for(rows)
     narrow = Narrow.of(rows)
     centred = [
-        Candidate(False, sizes.potential, sizes.scale, *sizes.rest, 1),
-        Candidate(True, *narrow, *sizes.sharp, 1),
+        Candidate(False, sizes.potential, sizes.scale, *sizes.rest, lengths.short),
+        *(Candidate(True, *narrow, *sizes.sharp, n) for n in sorted({lengths.short, lengths.far})),
     ]
     # Levels of a V that follows the chance of few rows repeat it.
     along = (True, min(narrow.potential, _MOST_ALONG))
     if rows <= _FEW_ROWS:
         along = (False, sizes.potential)
-    plain = [Candidate(*along, 0, *sizes.plain, n) for n in sorted({1, long})]
+    plain = [Candidate(*along, 0, *sizes.plain, n) for n in sorted({lengths.short, lengths.long})]
     return [*centred, *plain]
 
 
-def long_steps(pilot: Steps, gamma: float) -> int:
-    """A share of how long rewards count: until the discount or the episode ends."""
+def lengths_for(pilot: Steps, gamma: float, given: int | None = None) -> Lengths:
+    """Return how many steps are summed, by how long rewards count.
+
+    That is until the discount or the episode ends. A number that is given is the only one.
+    """
+    if given is not None:
+        return Lengths(given, given, given)
     ends = int(pilot.terminated.sum())
     horizon = min(
         1.0 / (1.0 - gamma) if gamma < 1.0 else math.inf, len(pilot) / ends if ends else math.inf
     )
     breaks = int((pilot.terminated | pilot.truncated).sum()) + 1
     if not math.isfinite(horizon) or len(pilot) / breaks < 2.0:
-        return 1
-    return max(2, round(_STEPS * horizon)) if horizon >= 10.0 else 1
+        return Lengths(1, 1, 1)
+    if horizon < 10.0:
+        return Lengths(1, 1, 1)
+    return Lengths(1, max(2, round(_STEPS * horizon)), round(_FAR * horizon))

@@ -17,7 +17,7 @@ from lincat.features._base import Features
 from lincat.features.auto import are_ids
 from lincat.features.points import Points
 from lincat.features.tabular import Tabular
-from lincat.runs.candidates import Pilot, candidates_for, long_steps, sizes_for
+from lincat.runs.candidates import Candidate, Lengths, Pilot, candidates_for, lengths_for, sizes_for
 from lincat.runs.plan import Plan
 from lincat.runs.potential import Potential
 from lincat.runs.trial import compare
@@ -36,7 +36,12 @@ _AGAIN_ROWS = 75_000  # at least; with fewer it would say little more
 
 
 def choose_plan(
-    pilot: Steps, gamma: float, space: ObservationSpace, *, rows: int | None = None
+    pilot: Steps,
+    gamma: float,
+    space: ObservationSpace,
+    *,
+    rows: int | None = None,
+    n_step: int | None = None,
 ) -> Plan:
     """Return a plan for a source that begins with these steps.
 
@@ -48,13 +53,16 @@ def choose_plan(
     space : ObservationSpace
     rows : int, optional
         How many there will be in all, if that is known.
+    n_step : int, optional
+        How many steps to sum, if that is not to be chosen.
     """
     expected = max(rows or 0, len(pilot))
     table = table_for(pilot, space)
     if table is not None:
-        return _table_plan(table, Pilot(pilot, gamma, expected), expected)
-    long = long_steps(pilot, gamma)
-    chosen = candidates_for(expected, long)[tried(pilot, gamma, long)]
+        plan = _table_plan(table, Pilot(pilot, gamma, expected), expected)
+        return plan if n_step is None else replace(plan, n_step=n_step)
+    lengths = lengths_for(pilot, gamma, n_step)
+    chosen = candidates_for(expected, lengths)[tried(pilot, gamma, lengths)]
     seen = Pilot(pilot, gamma, expected)
     plan = chosen.plan(seen)
     if plan.potential is None or plan.potential.directions is not None:
@@ -63,23 +71,26 @@ def choose_plan(
     return replace(plan, potential=plan.potential.with_errors(pilot, gamma, ridge=ridge))
 
 
-def tried(pilot: Steps, gamma: float, long: int) -> int:
+def tried(pilot: Steps, gamma: float, lengths: Lengths) -> int:
     """The number of the candidate that is best in a trial, or in a second one with more rows.
 
     Plans are tried at sizes that suit the rows of the trial.
     """
     some, more = min(_TRIAL_ROWS, len(pilot)), int(_AGAIN * len(pilot))
-    first = compare(pilot, gamma, candidates_for(some, long), rows=some)
+    first = compare(pilot, gamma, candidates_for(some, lengths), rows=some)
     if more < _AGAIN_ROWS:
         return first.best()
-    candidates = candidates_for(more, long)
-    # What cannot be told apart: with many rows, longer steps, as features smooth with each of them.
-    left = sorted(
-        first.in_question(), key=lambda i: (not candidates[i].scale, -candidates[i].n_step)
-    )
+    candidates = candidates_for(more, lengths)
+    # What cannot be told apart: without a potential longer steps first, as with many rows features
+    # that smooth with each of them matter more than chance.
+    left = sorted(first.in_question(), key=lambda i: _preferred(candidates[i]))
     if len(left) == 1:
         return left[0]
     return left[compare(pilot, gamma, [candidates[i] for i in left], rows=more).best()]
+
+
+def _preferred(plan: Candidate) -> tuple[bool, int]:
+    return (False, 0) if plan.scale else (True, -plan.n_step)
 
 
 def table_for(pilot: Steps, space: ObservationSpace) -> Features | None:

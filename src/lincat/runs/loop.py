@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail, reason
-from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.data.transitions import Transitions
 from lincat.features.tabular import TableFullError
@@ -38,7 +37,6 @@ from lincat.runs.lock import claim, release
 from lincat.runs.model import Model
 from lincat.runs.overflow import begun_larger, let_grow, with_room
 from lincat.runs.passes import SETTLED, moved, said_of_passes
-from lincat.runs.plan import whole_steps
 from lincat.runs.prefetch import prefetched
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import ShownStates, choose_states, start_observations
@@ -277,11 +275,8 @@ class EvaluationRun:
             self._failure = error
 
     def _prepared(self, batches: Iterable[Steps]) -> Iterable[Steps]:
-        gamma, size = self._opened.gamma, self.config.batch_size
-        if self._n_step > 1:
-            batches = n_step(batches, self._n_step, gamma)
-            if not isinstance(self.model.learner, CategoricalLearner):
-                batches = (whole_steps(batch, self._n_step, gamma) for batch in batches)
+        size = self.config.batch_size
+        batches = self.model.sums_of(batches, self._n_step)
         return in_multiples(batches, size) if size > 1 else batches
 
     def _another_pass(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
@@ -15,6 +16,7 @@ from lincat._arguments import fail
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.apart import Apart
 from lincat.core.distribution import ReturnDistribution
+from lincat.data.n_step import n_step
 from lincat.data.steps import Steps
 from lincat.data.transitions import Transitions
 from lincat.features._base import Features
@@ -147,6 +149,20 @@ class Model:
             return centred
         return self.scale.in_units(centred, steps, self.learner.gamma)
 
+    def sums_of(self, batches: Iterable[Steps], n: int) -> Iterable[Steps]:
+        """Return n steps as one, each time, as the learner takes them.
+
+        In units of a scale, discounts are rounded to a few; elsewhere there are sums for each, and
+        what breaks off before n steps has no weight.
+        """
+        if n == 1:
+            return batches
+        gamma = self.learner.gamma
+        made = n_step(batches, n, gamma)
+        if self.scale is not None or isinstance(self.learner, CategoricalLearner):
+            return made
+        return (_whole(steps, n, gamma) for steps in made)
+
     def predict(self, observations: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distribution of the return from each observation.
 
@@ -238,3 +254,18 @@ def averaged(rows: FloatArray, group: Any) -> FloatArray:
     sums = np.zeros((int(group.max()) + 1, rows.shape[1]))
     np.add.at(sums, group, rows)
     return sums / np.bincount(group)[:, None]
+
+
+def _whole(made: Steps, n: int, gamma: float) -> Steps:
+    """Give no weight to sums over fewer than n steps, whose record breaks off before.
+
+    So there are two discounts, gamma**n and that of an end, and few sums to keep.
+    """
+    whole = made.terminated | (made.discounts(gamma) <= gamma**n * (1.0 + 1e-9))
+    weight = np.ones(len(made)) if made.weight is None else made.weight
+    return replace(
+        made,
+        weight=np.where(whole, weight, 0.0),
+        discount=np.where(whole, made.discounts(gamma), gamma**n),
+        record=None,
+    )

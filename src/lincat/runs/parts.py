@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 
 from lincat._threads import one_blas_thread
-from lincat.data.n_step import n_step
 from lincat.data.steps import Steps
 from lincat.features.id_text import ids_to_bytes
 from lincat.features.tabular import Tabular
@@ -23,7 +22,6 @@ from lincat.learners.files import save_bytes
 from lincat.runs.held_out import broken_off
 from lincat.runs.model import Model
 from lincat.runs.overflow import MOST_IDS
-from lincat.runs.plan import whole_steps
 from lincat.tables.file_source import FileSource
 
 _ROWS = 2**18  # of a part: some tenths of a second
@@ -158,7 +156,7 @@ class SumParts:
 
     def _steps(self, stretch: Stretch, counts: _Counts) -> Iterator[Steps]:
         """The steps of a stretch, as the learner takes them."""
-        n, gamma = self.n_step, self.model.learner.gamma
+        n = self.n_step
         own = self._read(stretch.first, stretch.stop, stretch, counts)
         if n == 1:
             yield from own
@@ -175,9 +173,9 @@ class SumParts:
             if stretch.stop < ahead:
                 yield from self._read(stretch.stop, ahead, stretch, None)
 
-        for made in n_step(longer(), n, gamma):
+        for made in self.model.sums_of(longer(), n):
             if done < begun:
-                yield whole_steps(made[: begun - done], n, gamma)
+                yield made[: begun - done]
             done += len(made)
 
     def _read(

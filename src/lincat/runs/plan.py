@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from lincat.data.steps import Steps
 from lincat.features._base import Features
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
@@ -66,18 +63,3 @@ class Plan:
             **fewer,
         )
         return Model(self.features, learner, self.potential, self.scale)
-
-
-def whole_steps(made: Steps, n: int, gamma: float) -> Steps:
-    """Give no weight to sums over fewer than n steps, whose record breaks off before.
-
-    So there are two discounts, gamma**n and that of an end, and few sums to keep.
-    """
-    whole = made.terminated | (made.discounts(gamma) <= gamma**n * (1.0 + 1e-9))
-    weight = np.ones(len(made)) if made.weight is None else made.weight
-    return replace(
-        made,
-        weight=np.where(whole, weight, 0.0),
-        discount=np.where(whole, made.discounts(gamma), gamma**n),
-        record=None,
-    )

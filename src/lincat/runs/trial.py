@@ -10,13 +10,16 @@ few.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from lincat._threads import one_blas_thread
 from lincat._typing import BoolArray, FloatArray, IntArray
-from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.inference import scores
 from lincat.learners.categorical_lstd import CategoricalLSTD
@@ -24,12 +27,13 @@ from lincat.runs.candidates import Candidate, Pilot
 from lincat.runs.held_out import SpreadHoldOut, broken_off
 from lincat.runs.horizon import parts_of, steps_until_known
 from lincat.runs.model import Model
-from lincat.runs.plan import Plan, whole_steps
+from lincat.runs.plan import Plan
 from lincat.runs.realised import realised_returns
 
-_TRAINED = 0.7  # of the pilot
-_FOLDS = 3  # of a pilot that is short, each of which is left out in turn
-_SHORT = 10_000  # rows
+_TRAINED = 0.7  # of what is tried
+_LEFT_OUT = 10.0  # times what is left of it, at most: returns cost nothing beside what is learned
+_FOLDS = 3  # of a pilot that is tried whole, each of which is left out in turn
+_SHORT = 10_000  # rows of which every part is needed to tell plans apart
 _INTERVALS = 200
 _TOLERANCE = 1e-6
 _SCORED = 4_000  # returns that are scored, at most
@@ -50,6 +54,8 @@ class Compared:
 
     Attributes
     ----------
+    plans : tuple of int
+        The numbers of the plans among the candidates.
     gains : array of shape (plans, 2, n)
         How much better than by the first plan, in both scores, in standard deviations of each
         state.
@@ -59,19 +65,25 @@ class Compared:
         Whether it is the return from where a record begins.
     """
 
+    plans: tuple[int, ...]
     gains: FloatArray
     record: IntArray
     begins: BoolArray
 
     @classmethod
     def joined(cls, parts: list[Compared]) -> Compared:
-        """Return several one behind the other, with records of their own."""
+        """Return several one behind the other, with records of their own, of the last's plans."""
         before = np.cumsum([0, *(part.record.max(initial=-1) + 1 for part in parts[:-1])])
+        plans = parts[-1].plans
         return cls(
-            np.concatenate([part.gains for part in parts], axis=2),
+            plans,
+            np.concatenate([part._of(plans) for part in parts], axis=2),
             np.concatenate([part.record + n for part, n in zip(parts, before, strict=True)]),
             np.concatenate([part.begins for part in parts]),
         )
+
+    def _of(self, plans: tuple[int, ...]) -> FloatArray:
+        return self.gains[[self.plans.index(i) for i in plans]]
 
     def best(self) -> int:
         """Return the number of the plan that meets returns best.
@@ -87,19 +99,19 @@ class Compared:
             chance = np.resize(_BETTER, len(mean)) * error
             if (mean > chance).any() and (mean > -chance).all() and mean.sum() > 0.0:
                 best = i
-        return best
+        return self.plans[best]
 
-    def in_question(self) -> list[int]:
-        """Return the plans of which more returns might say that they are the best."""
+    def in_question(self) -> tuple[int, ...]:
+        """Return the numbers of plans of which more returns might say that they are the best."""
         if self._says_nothing():
-            return list(range(len(self.gains)))
+            return self.plans
         ahead = max(range(len(self.gains)), key=lambda i: float(self._than(i, 0)[0].sum()))
         kept = []
         for i in range(len(self.gains)):
             mean, error = self._than(i, ahead)
             if not (mean < -_OUT * error).any() or (mean > error).any():
-                kept.append(i)
-        return kept
+                kept.append(self.plans[i])
+        return tuple(kept)
 
     def _says_nothing(self) -> bool:
         return int((~self.begins).sum()) < _FEWEST
@@ -122,11 +134,19 @@ def compare(
 ) -> Compared:
     """Return how candidates meet returns that they were not fitted to.
 
-    ``rows`` of the pilot are tried, from every part of it; all of them where there are few.
+    ``rows`` of the pilot are tried, from every part of it, and returns of the others are met; a
+    pilot without others is tried whole, each third of it left out in turn. Of many rows, the last
+    thirds are for plans that the first ones have left in question.
     """
     rows = len(pilot) if rows is None else min(rows, len(pilot))
-    splits = _in_turn(pilot) if rows <= _SHORT else [_spread(pilot, gamma, rows)]
-    return Compared.joined([_compared(split, gamma, candidates) for split in splits])
+    if rows < len(pilot):
+        return _compared(_spread(pilot, gamma, rows), gamma, dict(enumerate(candidates)))
+    left, parts = dict(enumerate(candidates)), list[Compared]()
+    for split in _in_turn(pilot):
+        parts.append(_compared(split, gamma, left))
+        if rows > _SHORT:
+            left = {i: candidates[i] for i in Compared.joined(parts).in_question()}
+    return Compared.joined(parts)
 
 
 @dataclass(frozen=True)
@@ -149,47 +169,63 @@ def _in_turn(pilot: Steps) -> list[_Split]:
 
 
 def _spread(pilot: Steps, gamma: float, rows: int) -> _Split:
-    """So many rows of the pilot: a stretch of every part, whose middle is left out.
+    """So many rows of the pilot: a stretch of every part, with others in its middle left out.
 
     (The last rows would be unlike the others in a log that is sorted, as in what is held out.)
     """
-    left_out = rows - int(_TRAINED * rows)
+    trained = int(_TRAINED * rows)
+    left_out = min(len(pilot) - trained, int(_LEFT_OUT * (rows - trained)))
     known = steps_until_known(gamma, _REST, pilot, left_out)
     parts = parts_of(left_out, known, lost=_LOST)
     train, held = [], []
     for i in range(parts):
         middle = (2 * i + 1) * len(pilot) // (2 * parts)
-        begin, stop = middle - rows // (2 * parts), middle + rows // (2 * parts)
         first, last = middle - left_out // (2 * parts), middle + left_out // (2 * parts)
+        begin, stop = first - trained // (2 * parts), last + trained // (2 * parts)
         train += [broken_off(pilot[begin:first]), broken_off(pilot[last:stop])]
         held.append(broken_off(pilot[first:last]))
     return _Split(joined(train), held)
 
 
-def _compared(split: _Split, gamma: float, candidates: list[Candidate]) -> Compared:
-    """How returns of what is held are met by candidates that are fitted to the rest."""
+def _compared(split: _Split, gamma: float, candidates: dict[int, Candidate]) -> Compared:
+    """How returns of what is held are met by candidates, by number, that are fitted to the rest."""
     train, held = split.train, joined(split.held)
+    plans, pilot = tuple(candidates), Pilot(train, gamma, len(train))
     no, none = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64)
-    nothing = Compared(np.zeros((len(candidates), 2, 0)), none, no)
-    pilot = Pilot(train, gamma, len(train))
-    models = [_fitted(candidates[0].plan(pilot), train, gamma)]
-    returns, usable = realised_returns(held, models[0], _REST)
-    amid = np.cumsum([0, *map(len, split.held)])
-    rows, begins = _scored_rows(usable, np.setdiff1d(held.begins(), amid))
-    if (~begins).sum() < _FEWEST // _FOLDS:
-        return nothing
-    models += [_fitted(other.plan(pilot), train, gamma) for other in candidates[1:]]
-    found = returns[rows]
-    losses, spread = [], []
-    for model in models:
-        predicted = model.predict(held.observation[rows]).proper()
-        whole = scores.crps(predicted.cdf_values, predicted.grid, found[:, None])[:, 0]
-        losses.append([whole, scores.pinball(predicted.quantile(_LEVEL), found, _LEVEL)])
-        spread.append(predicted.std())
+    nothing = Compared(plans, np.zeros((len(plans), 2, 0)), none, no)
+
+    def model_of(number: int) -> Model:
+        return _fitted(candidates[number].plan(pilot), train, gamma)
+
+    # Side by side, each on one core, so that the number of cores changes no bit.
+    with one_blas_thread, ThreadPoolExecutor(os.cpu_count()) as pool:
+        first = model_of(plans[0])
+        returns, usable = realised_returns(held, first, _REST)
+        amid = np.cumsum([0, *map(len, split.held)])
+        rows, begins = _scored_rows(usable, np.setdiff1d(held.begins(), amid))
+        if (~begins).sum() < _FEWEST // _FOLDS:
+            return nothing
+        observation, found = held.observation[rows], returns[rows]
+        # Not in their order, in which one would wait for the potential that another is fitting.
+        others = sorted(plans[1:], key=lambda i: candidates[i].n_step)
+        met = pool.map(lambda i: _losses(model_of(i), observation, found), others)
+        scored = {plans[0]: _losses(first, observation, found)} | dict(
+            zip(others, met, strict=True)
+        )
+    losses, spread = zip(*(scored[i] for i in plans), strict=True)
     unit = np.maximum(np.median(spread, axis=0), _SMALLEST_SD * found.std())
     if not (unit > 0.0).all():
         return nothing
-    return Compared((losses[0] - np.array(losses)) / unit, _record_of(held)[rows], begins)
+    gains = (losses[0] - np.array(losses)) / unit
+    return Compared(plans, gains, _record_of(held)[rows], begins)
+
+
+def _losses(model: Model, observation: Any, returns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Both scores of what a model says of returns, (2, n), and its standard deviations, (n,)."""
+    predicted = model.predict(observation).proper()
+    whole = scores.crps(predicted.cdf_values, predicted.grid, returns[:, None])[:, 0]
+    tail = scores.pinball(predicted.quantile(_LEVEL), returns, _LEVEL)
+    return np.stack([whole, tail]), predicted.std()
 
 
 def _scored_rows(usable: BoolArray, first: IntArray) -> tuple[IntArray, BoolArray]:
@@ -209,9 +245,8 @@ def _fitted(plan: Plan, steps: Steps, gamma: float) -> Model:
     model = plan.model(
         CategoricalLSTD(gamma=gamma, intervals=_INTERVALS, max_blocks=1, tolerance=_TOLERANCE)
     )
-    for part in n_step(_parts(steps), plan.n_step, gamma):
-        whole = part if plan.n_step == 1 else whole_steps(part, plan.n_step, gamma)
-        model.learner.partial_fit(model.transitions(whole))
+    for part in model.sums_of(_parts(steps), plan.n_step):
+        model.learner.partial_fit(model.transitions(part))
     return model
 
 
