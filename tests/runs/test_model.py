@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import lincat
-from lincat.data.steps import Steps
-from lincat.runs.candidates import Pilot, candidates_for
+from lincat.data.n_step import n_step
+from lincat.data.steps import Steps, joined
+from lincat.runs.candidates import Lengths, Pilot, candidates_for
 from lincat.runs.model import Model, averaged
+from lincat.runs.potential import Potential
+from lincat.runs.scale import Scale
 from lincat.runs.shown import ShownStates
 from tests.strategies import finite_floats
 
@@ -144,10 +147,66 @@ def bets(n, seed=0, lost=-20.0):
     return Steps(x, reward, following, ends, ~ends)
 
 
+def climbing(n, ends, seed=0):
+    """A walk whose records end or break off."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n + 1, 1))
+    return Steps(x[:-1], rng.normal(size=n), x[1:], ends == 1, ends == 2)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_sums_that_break_off_have_no_weight(n):
+    steps = climbing(10, np.array([0, 0, 0, 0, 1, 0, 0, 2, 0, 0]))
+    made = joined(list(n_step([steps], n, 0.9)))
+    model = Model(lincat.Scaling().fit(steps.observation), lincat.CategoricalLSTD(gamma=0.9))
+    whole = joined(list(model.sums_of([steps], n)))
+    assert len(whole) == len(made)
+    for i in range(len(made)):
+        reaches_end = made.terminated[i]
+        full = made.discounts(0.9)[i] == pytest.approx(0.9**n)
+        assert whole.weight[i] == (1.0 if reaches_end or full else 0.0)
+    alive = (whole.weight > 0.0) & ~whole.terminated
+    np.testing.assert_allclose(whole.discount[alive], 0.9**n)
+    np.testing.assert_array_equal(whole.reward, made.reward)
+    # Step by step there are no sums for each discount, and single steps are as they are.
+    stepwise = Model(model.features, lincat.LinearCTD(grid="auto", gamma=0.9))
+    assert all(x.weight is None for x in stepwise.sums_of([steps], n))
+    assert list(model.sums_of([steps], 1)) == [steps]
+
+
+@given(
+    n=st.integers(1, 12),
+    ends=arrays(np.int64, 30, elements=st.sampled_from([0, 0, 0, 0, 1, 2])),
+    weights=arrays(np.float64, 2, elements=finite_floats(-5, 5)),
+    gamma=st.sampled_from([0.5, 0.9, 1.0]),
+)
+def test_about_a_potential_sums_are_those_of_td_errors(n, ends, weights, gamma):
+    """For any V at all: G − V(s) is the discounted sum of TD errors, however many at a time."""
+    steps = climbing(30, ends)
+    pilot = Pilot(climbing(200, np.zeros(200)), 0.9, 200)
+    features = lincat.Identity().fit(steps.observation)
+    potential = Potential(features, weights[:1], weights[1])
+    scale = Scale(Potential(features, np.zeros(1), 1.0), 1.0, np.array([0.1, 1.0]))
+    learner = lincat.CategoricalLSTD(gamma=gamma)
+    model = Model(pilot.smooth(3), learner, potential, scale)
+    made = joined(list(model.sums_of([steps], n)))
+    found = model.transitions(made).reward
+    errors = potential.errors(steps, gamma)
+    for i in range(30):
+        total, factor = 0.0, 1.0
+        for j in range(i, min(i + n, 30)):
+            total += factor * errors[j]
+            factor *= gamma
+            if ends[j]:
+                break
+        assert found[i] == pytest.approx(total, abs=1e-9)
+    assert made.weight is None  # what breaks off is kept: discounts are rounded anyway
+
+
 def about_a_potential(*parts):
     """A model that learned from them, with distributions about V in units of a scale."""
     pilot = Pilot(parts[0], 0.9, len(parts[0]))
-    plan = candidates_for(20_000, 2)[0].plan(pilot)
+    plan = candidates_for(20_000, Lengths(1, 2, 2))[0].plan(pilot)
     model = plan.model(lincat.CategoricalLSTD(gamma=0.9, intervals=100))
     for steps in parts:
         model.learner.partial_fit(model.transitions(steps))

@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 import lincat
-from lincat.data.n_step import n_step
 from lincat.data.steps import ObservationSpace, Steps, joined
 from lincat.runs.choosing import choose_plan
-from lincat.runs.plan import whole_steps
 from lincat.runs.trial import _in_turn
 
 
@@ -179,20 +177,8 @@ def test_an_end_that_returns_jump_at_is_learned_without_a_potential():
     assert plan.potential is None
 
 
-@pytest.mark.parametrize("n", [2, 3])
-def test_sums_that_break_off_have_no_weight(n):
-    gamma = 0.9
-    ends = np.zeros(10, bool)
-    ends[4] = True
-    steps = record(np.arange(10), np.arange(10.0), ends)
-    made = joined(list(n_step([steps], n, gamma)))
-    whole = whole_steps(made, n, gamma)
-    assert len(whole) == len(made)
-    for i in range(len(made)):
-        reaches_end = made.terminated[i]
-        full = made.discounts(gamma)[i] == pytest.approx(gamma**n)
-        assert whole.weight[i] == (1.0 if reaches_end or full else 0.0)
-    counted = whole.weight > 0.0
-    alive = counted & ~whole.terminated
-    np.testing.assert_allclose(whole.discount[alive], gamma**n)
-    np.testing.assert_array_equal(whole.reward, made.reward)
+def test_a_number_of_steps_that_is_given_is_kept():
+    plan = choose_plan(numbers(), 0.9, ObservationSpace(names=("x", "y")), n_step=3)
+    assert plan.n_step == 3
+    ids = record(np.arange(40) % 5, np.arange(40.0))
+    assert choose_plan(ids, 0.9, ObservationSpace(names=("s",)), n_step=3).n_step == 3

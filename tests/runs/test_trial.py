@@ -8,17 +8,25 @@ from hypothesis import strategies as st
 import lincat
 from lincat.data.steps import Steps, joined
 from lincat.runs import choosing
-from lincat.runs.candidates import Pilot, candidates_for
+from lincat.runs.candidates import Lengths, Pilot, candidates_for, lengths_for
 from lincat.runs.potential import Potential
-from lincat.runs.trial import Compared, _spread, compare
+from lincat.runs.trial import Compared, _fitted, _spread, compare
 
 N = 400
+ONE, LENGTHS = Lengths(1, 1, 1), Lengths(1, 5, 20)
 
 
 def gains(mean, se, seed=0):
     """Gains with this mean and this standard error, each of a record of its own."""
     noise = np.random.default_rng(seed).normal(size=N)
     return mean + (noise - noise.mean()) / noise.std() * se * np.sqrt(N)
+
+
+def held(made, begins=None):
+    """Gains of plans, each return of a record of its own."""
+    n = made.shape[2]
+    begins = np.zeros(n, bool) if begins is None else begins
+    return Compared(tuple(range(len(made))), made, np.arange(n), begins)
 
 
 def compared(found, beginnings=None):
@@ -29,7 +37,7 @@ def compared(found, beginnings=None):
             continue
         made = [[gains(*x, seed=10 * i + j) for j, x in enumerate(p)] for i, p in enumerate(of)]
         first = np.zeros((1, 2, N))
-        parts.append(Compared(np.concatenate([first, made]), np.arange(N), np.full(N, begins)))
+        parts.append(held(np.concatenate([first, made]), np.full(N, begins)))
     return Compared.joined(parts)
 
 
@@ -43,7 +51,7 @@ def test_two_that_are_far_better_than_the_first_are_held_against_each_other():
     other = np.stack([one[0] - gains(0.1, 0.01, seed=2), shared + gains(0.15, 0.1, seed=3)])
     made = np.stack([np.zeros((2, N)), one, other])
     assert made[2].mean(axis=1).sum() > made[1].mean(axis=1).sum()
-    assert Compared(made, np.arange(N), np.zeros(N, bool)).best() == 1
+    assert held(made).best() == 1
 
 
 @pytest.mark.parametrize(
@@ -79,26 +87,26 @@ def test_where_records_begin_counts_by_itself(beginnings, best):
 
 def test_few_returns_decide_nothing():
     made = np.concatenate([np.zeros((1, 2, 99)), np.ones((1, 2, 99))])
-    few = Compared(made, np.arange(99), np.zeros(99, bool))
+    few = held(made)
     assert few.best() == 0
-    assert few.in_question() == [0, 1]
+    assert few.in_question() == (0, 1)
 
 
 def test_a_few_beginnings_decide_nothing():
     enough = compared([[NOT_BETTER, NOT_BETTER]])
     for n, best in ((19, 0), (20, 1)):
         made = np.concatenate([np.zeros((1, 2, n)), np.ones((1, 2, n)) + 1e-3 * np.arange(n)])
-        starts = Compared(made, np.arange(n), np.ones(n, bool))
+        starts = held(made, np.ones(n, bool))
         assert Compared.joined([enough, starts]).best() == best
 
 
 @pytest.mark.parametrize(
     ("found", "left"),
     [
-        ([[(0.010, 0.002), (0.0, 0.001)]], [1]),  # five standard errors ahead
-        ([[(0.004, 0.002), (0.0, 0.001)]], [0, 1]),  # two
-        ([[(0.010, 0.002), (-0.002, 0.001)]], [0, 1]),  # better in one, worse in the other
-        ([[(-0.010, 0.002), (-0.010, 0.001)], [(0.001, 0.002), (0.0, 0.001)]], [0, 2]),
+        ([[(0.010, 0.002), (0.0, 0.001)]], (1,)),  # five standard errors ahead
+        ([[(0.004, 0.002), (0.0, 0.001)]], (0, 1)),  # two
+        ([[(0.010, 0.002), (-0.002, 0.001)]], (0, 1)),  # better in one, worse in the other
+        ([[(-0.010, 0.002), (-0.010, 0.001)], [(0.001, 0.002), (0.0, 0.001)]], (0, 2)),
     ],
 )
 def test_what_is_in_question(found, left):
@@ -106,8 +114,20 @@ def test_what_is_in_question(found, left):
 
 
 def test_records_of_parts_stay_apart():
-    part = Compared(np.zeros((2, 2, 3)), np.array([0, 0, 1]), np.zeros(3, bool))
+    part = Compared((0, 1), np.zeros((2, 2, 3)), np.array([0, 0, 1]), np.zeros(3, bool))
     assert Compared.joined([part, part]).record.tolist() == [0, 0, 1, 2, 2, 3]
+
+
+def test_plans_keep_their_numbers_when_others_drop_out():
+    """Of two plans that are left, the gains of the first part are those over each other, too."""
+    first = compared([[(-0.1, 0.002), (0.0, 0.001)], [(0.010, 0.002), (0.0, 0.001)]])
+    assert first.in_question() == (2,)
+    again = Compared((0, 2), first.gains[[0, 2]], first.record, first.begins)
+    both = Compared.joined([first, again])
+    assert both.plans == (0, 2)
+    assert both.gains.shape == (2, 2, 2 * N)
+    assert both.best() == 2
+    assert both.in_question() == (2,)
 
 
 @given(
@@ -124,8 +144,9 @@ def test_what_is_tried_is_of_every_part(n, share, gamma, every):
     rows = int(10_001 + share * (n - 10_001))
     split = _spread(pilot, gamma, rows)
     train, held = split.train.observation, joined(split.held).observation
-    assert 0.99 * rows - 60 <= len(train) + len(held) <= rows
-    assert len(held) == pytest.approx(0.3 * rows, abs=61)
+    assert len(train) == pytest.approx(0.7 * rows, abs=61)
+    assert len(held) == pytest.approx(min(n - 0.7 * rows, 3.0 * rows), abs=61)
+    assert len(train) + len(held) <= n
     assert not np.intersect1d(train, held).size
     middles = [x.observation.mean() for x in split.held]
     parts = len(middles)
@@ -142,9 +163,9 @@ def test_what_is_tried_is_of_every_part(n, share, gamma, every):
 
 def test_where_a_stretch_begins_no_record_does():
     steps = cut(30_000, 700)
-    candidates = candidates_for(len(steps), 5)[:1]
-    found = compare(steps, 0.5, candidates)
-    split = _spread(steps, 0.5, len(steps))
+    candidates = candidates_for(len(steps), ONE)[:1]
+    found = compare(steps, 0.5, candidates, rows=20_000)
+    split = _spread(steps, 0.5, 20_000)
     begun = np.concatenate([x.observation[x.begins()[1:], 0] for x in split.held])
     assert len(split.held) == 10
     assert (begun > 3.0).all()
@@ -161,10 +182,10 @@ class Says:
 @pytest.mark.parametrize(
     ("rows", "left", "trials", "chosen"),
     [
-        (20_000, [0, 2], [20_000], 2),  # too few for another
-        (100_000, [0, 2], [25_000], 2),
-        (200_000, [0, 2], [25_000, 100_000], 0),  # the second one has the last word
-        (200_000, [3], [25_000], 3),  # nothing is in question
+        (20_000, (0, 3), [20_000], 3),  # too few for another
+        (100_000, (0, 3), [25_000], 3),
+        (200_000, (0, 3), [25_000, 100_000], 0),  # the second one has the last word
+        (200_000, (4,), [25_000], 4),  # nothing is in question
     ],
 )
 def test_a_second_trial_has_more_rows_and_fewer_plans(monkeypatch, rows, left, trials, chosen):
@@ -172,27 +193,103 @@ def test_a_second_trial_has_more_rows_and_fewer_plans(monkeypatch, rows, left, t
 
     def compare(steps, gamma, candidates, *, rows):
         asked.append((rows, len(candidates)))
-        return Says(2, left) if len(asked) == 1 else Says(0, [0])
+        return Says(3, left) if len(asked) == 1 else Says(0, (0,))
 
     monkeypatch.setattr(choosing, "compare", compare)
     x, no = np.zeros((rows, 2)), np.zeros(rows, bool)
-    assert choosing.tried(Steps(x, no * 1.0, x, no, no), 0.9, 5) == chosen
+    assert choosing.tried(Steps(x, no * 1.0, x, no, no), 0.9, LENGTHS) == chosen
     assert [n for n, _ in asked] == trials
-    assert [plans for _, plans in asked] == [4, len(left)][: len(trials)]
+    assert [plans for _, plans in asked] == [5, len(left)][: len(trials)]
 
 
-def test_in_a_second_trial_longer_steps_come_first(monkeypatch):
+def test_in_a_second_trial_longer_steps_without_a_potential_come_first(monkeypatch):
     tried = []
 
     def compare(steps, gamma, candidates, *, rows):
         tried.append([(one.scale > 0, one.n_step) for one in candidates])
-        return Says(2, [1, 2, 3]) if len(tried) == 1 else Says(1, [1])
+        return Says(3, (1, 2, 3, 4)) if len(tried) == 1 else Says(2, (2,))
 
     monkeypatch.setattr(choosing, "compare", compare)
     x, no = np.zeros((200_000, 2)), np.zeros(200_000, bool)
-    assert choosing.tried(Steps(x, no * 1.0, x, no, no), 0.9, 5) == 3
-    assert tried[0] == [(True, 1), (True, 1), (False, 1), (False, 5)]
-    assert tried[1] == [(True, 1), (False, 5), (False, 1)]
+    assert choosing.tried(Steps(x, no * 1.0, x, no, no), 0.9, LENGTHS) == 4
+    assert tried[0] == [(True, 1), (True, 1), (True, 20), (False, 1), (False, 5)]
+    assert tried[1] == [(True, 1), (True, 20), (False, 5), (False, 1)]
+
+
+@pytest.mark.parametrize(
+    ("gamma", "every", "lengths"),
+    [
+        (0.99, None, (1, 20, 80)),
+        (0.99, 50, (1, 10, 40)),  # episodes end before the discount does
+        (1.0, 50, (1, 10, 40)),
+        (0.5, None, (1, 1, 1)),  # hardly anything follows that counts
+        (1.0, None, (1, 1, 1)),  # nobody knows how much
+        (0.99, 1, (1, 1, 1)),
+    ],
+)
+def test_how_many_steps_are_summed(gamma, every, lengths):
+    x, no = np.zeros((1_000, 2)), np.zeros(1_000, bool)
+    ends = no if every is None else np.arange(1_000) % every == every - 1
+    steps = Steps(x, no * 1.0, x, ends, no)
+    assert lengths_for(steps, gamma) == lengths
+    assert lengths_for(steps, gamma, 7) == (7, 7, 7)
+    assert {c.n_step for c in candidates_for(1_000, lengths_for(steps, gamma, 7))} == {7}
+
+
+def test_cores_change_no_bit_of_a_trial(monkeypatch):
+    steps = scattered(3_000, lambda x: np.sin(5.0 * x[:, 0]), 1.0)
+    candidates = candidates_for(len(steps), LENGTHS)
+    found = []
+    for cores in (1, 4):
+        monkeypatch.setattr("os.cpu_count", lambda cores=cores: cores)
+        found.append(compare(steps, 0.5, candidates))
+    assert found[0].plans == (0, 1, 2, 3, 4)
+    np.testing.assert_array_equal(found[0].gains, found[1].gains)
+
+
+def test_the_last_thirds_are_for_what_is_in_question(monkeypatch):
+    """Of 12,000 steps; of fewer, all plans are tried on every third."""
+    asked = []
+
+    def compared(split, gamma, candidates):
+        asked.append(tuple(candidates))
+        made = np.zeros((len(candidates), 2, N))
+        made[:, 0] = [gains(0.0 if i in (1, 2) else -0.1, 0.002, seed=i) for i in candidates]
+        return Compared(tuple(candidates), made, np.arange(N), np.zeros(N, bool))
+
+    monkeypatch.setattr("lincat.runs.trial._compared", compared)
+    for n, later in ((12_000, (1, 2)), (9_000, (0, 1, 2, 3, 4))):
+        asked.clear()
+        compare(scattered(n, lambda x: x[:, 0], 1.0), 0.5, candidates_for(n, LENGTHS))
+        assert asked == [(0, 1, 2, 3, 4), later, later]
+
+
+def circling(n, seed=0):
+    """A point goes round, and is nearly certain to: rewards vary sharply along the way."""
+    rng = np.random.default_rng(seed)
+    turn = 2.0 * np.pi * (rng.random() + np.cumsum(0.013 + 0.0005 * rng.normal(size=n + 1)))
+    x, no = np.stack([np.cos(turn), np.sin(turn)], axis=1), np.zeros(n, bool)
+    return Steps(x[:-1], 1.0 * (np.sin(7.0 * turn[:-1]) > 0.9), x[1:], no, no)
+
+
+def test_sums_over_many_steps_know_the_spread_better():
+    """Errors of V telescope within a sum; from one step to the next they are taken for chance."""
+    steps = circling(6_000)
+    pilot = Pilot(steps, 0.98, len(steps))
+    _, narrow, far, *_ = candidates_for(len(steps), lengths_for(steps, 0.98))
+    assert (narrow.n_step, far.n_step) == (1, 40)
+    # The standard deviation itself: simulated on, from one place.
+    rng = np.random.default_rng(1)
+    turn, found = np.full(4_000, 0.3), np.zeros(4_000)
+    for t in range(400):
+        found += 0.98**t * (np.sin(7.0 * turn) > 0.9)
+        turn += 2.0 * np.pi * (0.013 + 0.0005 * rng.normal(size=4_000))
+    spread = []
+    for candidate in (narrow, far):
+        model = _fitted(candidate.plan(pilot), steps, 0.98)
+        spread.append(model.predict(np.array([[np.cos(0.3), np.sin(0.3)]])).std()[0])
+    off = np.abs(np.array(spread) - found.std())
+    assert off[1] < 0.5 * off[0]
 
 
 def cut(n, every):
@@ -245,12 +342,12 @@ def ladder(n, seed=0):
 
 def test_an_atom_that_a_potential_would_smear_is_seen():
     steps = ladder(12_000)
-    candidates = candidates_for(len(steps), 1)
+    candidates = candidates_for(len(steps), ONE)
     assert candidates[compare(steps, 0.99, candidates).best()].scale == 0
 
 
 def test_more_rows_have_more_narrow_bumps_up_to_a_limit():
-    few, many, most = (candidates_for(n, 1)[1] for n in (2_000, 20_000, 10**7))
+    few, many, most = (candidates_for(n, ONE)[1] for n in (2_000, 20_000, 10**7))
     assert few.narrow
     assert (few.potential, many.potential, most.potential) == (246, 778, 2500)
     assert few.scale < few.potential
