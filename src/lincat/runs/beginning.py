@@ -107,18 +107,12 @@ def _sums_beside(features: Features, intervals: int) -> bool:
 
 
 def _plan(sample: Steps, config: EvaluationConfig, opened: Opened) -> Plan:
-    by_rule = config.features == "auto" and opened.problem is None and opened.features is None
-    if not by_rule:
-        features, said = features_for(sample, config, opened)
-        reason = " ".join([*said, features.describe()])
-        plan = Plan(features, None, None, config.n_step or 1, 0.0, reason)
-    else:
-        plan = choose_plan(
-            *(sample, opened.gamma, opened.source.space),
-            rows=opened.rows,
-            n_step=config.n_step,
-        )
-    return plan
+    if config.features == "auto" and opened.problem is None and opened.features is None:
+        space = opened.source.space
+        return choose_plan(sample, opened.gamma, space, rows=opened.rows, n_step=config.n_step)
+    features, said = features_for(sample, config, opened)
+    reason = " ".join([*said, features.describe()])
+    return Plan(features, None, None, config.n_step or 1, 0.0, reason)
 
 
 def features_for(

@@ -6,7 +6,9 @@ few features say how they differ. Where returns jump from one state to the next 
 end), the jumps of G − V(s) are as hard as V itself; then features of G alone, and rewards of
 several steps, do better. Where V varies sharply, it needs many narrow bumps, and so does the scale
 (see ``features/nearby.py``); elsewhere these only add noise, and there are no more than V's own
-errors speak for. In any case some features are levels of V (see ``features/levels.py``).
+errors speak for. About such a V, rewards may be summed over most of the horizon: within a sum its
+errors telescope, where from one step to the next they would be taken for chance. In any case some
+features are levels of V (see ``features/levels.py``).
 """
 
 from __future__ import annotations
@@ -144,7 +146,7 @@ class Pilot:
         return np.concatenate([seen, seen[np.resize(first, more)]])
 
     def summed(self, n: int) -> Steps:
-        """The steps, n as one each time."""
+        """Return the steps, n as one each time."""
         return self.steps if n == 1 else joined(list(n_step([self.steps], n, self.gamma)))
 
     def ridge_of(self, narrow: bool) -> float:
@@ -228,8 +230,8 @@ class Candidate(NamedTuple):
             levels=self.levels,
         ).fit(pilot.observations)
         width = features.n_features_
+        summed = "" if self.n_step == 1 else f", and rewards of {self.n_step} steps"
         if not self.scale:
-            summed = "" if self.n_step == 1 else f", and rewards of {self.n_step} steps"
             reason = (
                 f"{width} smooth features of the numbers{summed}: held-out returns are met better "
                 f"than by distributions about a potential.{_said(features.beside)}"
@@ -247,7 +249,7 @@ class Candidate(NamedTuple):
         about = potential.features
         reason = (
             f"Distributions about a potential V{units_said}, so that states share a narrow grid: "
-            f"V has {about.n_features_} smooth features{width_said}, what is left {width}."
+            f"V has {about.n_features_} smooth features{width_said}, what is left {width}{summed}."
             f"{_said(about)}"
         )
         return Plan(features, potential, scale, self.n_step, pilot.ridge, reason)
@@ -286,8 +288,6 @@ def lengths_for(pilot: Steps, gamma: float, given: int | None = None) -> Lengths
         1.0 / (1.0 - gamma) if gamma < 1.0 else math.inf, len(pilot) / ends if ends else math.inf
     )
     breaks = int((pilot.terminated | pilot.truncated).sum()) + 1
-    if not math.isfinite(horizon) or len(pilot) / breaks < 2.0:
-        return Lengths(1, 1, 1)
-    if horizon < 10.0:
+    if not 10.0 <= horizon < math.inf or len(pilot) / breaks < 2.0:
         return Lengths(1, 1, 1)
     return Lengths(1, max(2, round(_STEPS * horizon)), round(_FAR * horizon))
