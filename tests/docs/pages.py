@@ -41,7 +41,10 @@ def commands(page):
         elif re.search(r"\blincat\b|^make ", body):
             for line in re.sub(r"\\\n\s*", "", body).splitlines():
                 yield Command(_bare(line))
-    for text in dict.fromkeys(_INLINE.findall(_BLOCK.sub("", page.read_text()))):
+    # What is within backticks ends with its paragraph.
+    paragraphs = re.split(r"\n\s*\n", _BLOCK.sub("", page.read_text()))
+    found = [text for paragraph in paragraphs for text in _INLINE.findall(paragraph)]
+    for text in dict.fromkeys(found):
         text = text.replace("\\|", "|").replace("\n", " ")
         # Placeholders, a command's name alone, or its help: the reference has those.
         if not re.search(r"[A-Z]{3,}\b|\.\.\.|--help|lincat \w+( --\w+)?$", text):
