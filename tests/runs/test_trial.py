@@ -249,12 +249,12 @@ def test_cores_change_no_bit_of_a_trial(monkeypatch):
 
 def test_the_last_thirds_are_for_what_is_in_question(monkeypatch):
     """Of 12,000 steps; of fewer, all plans are tried on every third."""
-    asked = []
+    asked, ahead = [], (1, 2)
 
     def compared(split, gamma, candidates):
         asked.append(tuple(candidates))
         made = np.zeros((len(candidates), 2, N))
-        made[:, 0] = [gains(0.0 if i in (1, 2) else -0.1, 0.002, seed=i) for i in candidates]
+        made[:, 0] = [gains(0.0 if i in ahead else -0.1, 0.002, seed=i) for i in candidates]
         return Compared(tuple(candidates), made, np.arange(N), np.zeros(N, bool))
 
     monkeypatch.setattr("lincat.runs.trial._compared", compared)
@@ -262,6 +262,12 @@ def test_the_last_thirds_are_for_what_is_in_question(monkeypatch):
         asked.clear()
         compare(scattered(n, lambda x: x[:, 0], 1.0), 0.5, candidates_for(n, LENGTHS))
         assert asked == [(0, 1, 2, 3, 4), later, later]
+    # Of one that is left, nothing is asked any more.
+    ahead = (3,)
+    asked.clear()
+    found = compare(scattered(12_000, lambda x: x[:, 0], 1.0), 0.5, candidates_for(1, LENGTHS))
+    assert asked == [(0, 1, 2, 3, 4)]
+    assert (found.plans, found.best()) == ((3,), 3)
 
 
 def circling(n, seed=0):

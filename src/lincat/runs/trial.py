@@ -77,13 +77,15 @@ class Compared:
         plans = parts[-1].plans
         return cls(
             plans,
-            np.concatenate([part._of(plans) for part in parts], axis=2),
+            np.concatenate([part.only(plans).gains for part in parts], axis=2),
             np.concatenate([part.record + n for part, n in zip(parts, before, strict=True)]),
             np.concatenate([part.begins for part in parts]),
         )
 
-    def _of(self, plans: tuple[int, ...]) -> FloatArray:
-        return self.gains[[self.plans.index(i) for i in plans]]
+    def only(self, plans: tuple[int, ...]) -> Compared:
+        """Return the same of some of the plans."""
+        rows = [self.plans.index(i) for i in plans]
+        return Compared(plans, self.gains[rows], self.record, self.begins)
 
     def best(self) -> int:
         """Return the number of the plan that meets returns best.
@@ -143,6 +145,8 @@ def compare(
         return _compared(_spread(pilot, gamma, rows), gamma, dict(enumerate(candidates)))
     left, parts = dict(enumerate(candidates)), list[Compared]()
     for split in _in_turn(pilot):
+        if parts and len(left) == 1:  # nothing to tell apart any more
+            return Compared.joined(parts).only(tuple(left))
         parts.append(_compared(split, gamma, left))
         if rows > _SHORT:
             left = {i: candidates[i] for i in Compared.joined(parts).in_question()}
