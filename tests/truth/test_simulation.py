@@ -1,5 +1,8 @@
 """Simulated logs and returns against closed forms, and environments against Gymnasium's own."""
 
+import warnings
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -26,6 +29,29 @@ def test_an_episode_that_never_ends_is_no_return(monkeypatch):
     monkeypatch.setattr("lincat.truth.simulation._MOST_STEPS", 50)
     with pytest.raises(RuntimeError, match="did not end within 50 steps"):
         simulate_returns(coin, np.zeros((2, 1)), 1.0, np.random.default_rng(0))
+
+
+def test_from_no_state_there_is_no_return_and_nothing_is_waited_for():
+    def step(state, rng):
+        raise AssertionError("nobody walks")
+
+    assert simulate_returns(step, np.zeros((0, 1)), 1.0, np.random.default_rng(0)).shape == (0,)
+
+
+def test_an_id_that_never_occurs_is_not_divided_by():
+    """Ids 0 and 2 alone occur: id 1 has no return, and no variance either."""
+
+    def start(n, rng):
+        return 2.0 * rng.integers(0, 2, (n, 1))
+
+    def step(state, rng):
+        return Moved(rng.standard_normal(len(state)), start(len(state), rng), state[:, 0] < 0.0)
+
+    problem = replace(problem_named("chain"), name="even ids", start=start, step=step)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        truth = known(problem, samples=50)
+    assert np.isfinite(truth.rows_a_return).all()
 
 
 def test_persistent_returns_have_the_mean_and_variance_of_the_closed_form():

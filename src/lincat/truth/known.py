@@ -158,7 +158,7 @@ def _rows_a_return(
         variance, of_return = efficient_variance(log, problem.gamma)
         probe = probes[:, 0].astype(np.int64)
         chance = of_return[probe] > 1e-12 * log.reward.var()  # else nothing is left to learn
-        rows[chance] = (variance / of_return)[probe][chance]
+        rows[chance] = variance[probe[chance]] / of_return[probe[chance]]
     return rows
 
 

@@ -207,16 +207,15 @@ def simulate_returns(step: Step, states: FloatArray, gamma: float, rng: Random) 
     returns = np.zeros(len(states))
     walking, state, discount = np.arange(len(states)), states, 1.0
     for _ in range(most):
+        if not len(walking):
+            return returns
         moved = step(state, rng)
         returns[walking] += discount * moved.reward
         discount *= gamma
         going = ~moved.terminated
-        if going.all():
-            state = moved.state
-            continue
-        walking, state = walking[going], moved.state[going]
-        if not len(walking):
-            return returns
-    if gamma == 1.0:
+        state = moved.state
+        if not going.all():
+            walking, state = walking[going], state[going]
+    if gamma == 1.0 and len(walking):
         raise RuntimeError(f"an episode did not end within {_MOST_STEPS} steps")
     return returns
