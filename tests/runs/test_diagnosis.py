@@ -5,6 +5,7 @@ import pytest
 
 import lincat
 from lincat.data.steps import Steps
+from lincat.inference.moment_errors import moment_errors
 from lincat.runs.diagnosis import diagnosis_of, rough_widening, widening_of
 from lincat.runs.model import Model
 from lincat.runs.plan import Plan
@@ -34,6 +35,23 @@ def test_means_are_as_precise_as_means_of_so_many_rewards():
     """The return's mean is 2 E r: 2 · 0.5/√n, over the return's sd √(1/3)."""
     errors = [diagnosis_of(solved(10_000, seed=seed)).mean_error for seed in range(8)]
     assert np.mean(errors) == pytest.approx(2.0 * 0.5 / 100.0 * np.sqrt(3.0), rel=0.2)
+
+
+def test_ids_that_hardly_any_row_shows_do_not_speak_for_all():
+    """One id has 19 rows in twenty; thirty others share the rest, and are hardly known."""
+    rng, n = np.random.default_rng(0), 10_000
+    usual = rng.random(n) < 0.95
+    state = np.where(usual, 0, rng.integers(1, 31, n))
+    no, gamma = np.zeros(n, bool), 0.5
+    features = lincat.Tabular(n_states=31).fit(state)
+    model = Model(features, lincat.CategoricalLSTD(gamma=gamma, n_features=31))
+    steps = Steps(state, rng.standard_normal(n), rng.permutation(state), no, no)
+    model.learner.partial_fit(model.transitions(steps))
+    moments, Phi = model.learner.moments_, np.eye(31)
+    errors = moment_errors(model.learner.statistics_, moments, gamma, Phi, ridge=0.0).mean
+    sd = np.sqrt(moments.variance(Phi))
+    assert np.quantile(errors / sd, 0.9) > 0.1
+    assert diagnosis_of(model).mean_error == pytest.approx(errors[0] / sd[0], rel=1e-6)
 
 
 def test_a_table_on_a_grid_of_its_own_has_nothing_wrong_with_it():

@@ -42,7 +42,8 @@ class Diagnosis:
     ----------
     mean_error, sd_error : float or None
         Standard errors of mean and standard deviation, in standard deviations, that nine states in
-        ten do not exceed; None where there are too few data even for that.
+        ten, as often as they were seen, do not exceed; None where there are too few data even for
+        that.
     cvar_error : float or None
         Likewise of CVaR.
     negative_mass : float

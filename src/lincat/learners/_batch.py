@@ -124,9 +124,14 @@ class BatchLearner(Learning, Parametrised, ABC):
 
     def sampled_features(self) -> FeatureMatrix:
         """Return features of a sample of the states seen; of all where states are numbers."""
-        if len(self._sample_):
-            return self._sample_.rows()
-        return self._check_states(np.flatnonzero(self.touched_rows()))
+        if self.knows_every_state:
+            return self._check_states(np.flatnonzero(self.touched_rows()))
+        return self._sample_.rows()
+
+    @property
+    def knows_every_state(self) -> bool:
+        """Whether states are numbers, so that the sums name each that was seen."""
+        return not len(self._sample_)
 
     def save(self, path: str | Path) -> None:
         """Write the learner, its statistics and its answer to a file: safetensors, no code."""

@@ -101,8 +101,14 @@ def rough_widening(learned: ReturnDistribution, gamma: float) -> float:
 
 
 def _sample(learner: CategoricalLSTD) -> FeatureMatrix:
+    """Features of some of the states seen, those of a table as often as they were seen."""
     rows = learner.sampled_features()
-    return rows[:: -(-rows.shape[0] // _STATES)]
+    if not learner.knows_every_state:
+        return rows[:: -(-rows.shape[0] // _STATES)]
+    visits = learner.statistics_.totals().Sigma.diagonal()
+    seen = np.cumsum(visits[visits > 0.0])
+    at = (np.arange(_STATES) + 0.5) / _STATES * seen[-1]
+    return rows[np.minimum(np.searchsorted(seen, at), len(seen) - 1)]
 
 
 def _sd(learner: CategoricalLSTD, Phi: FeatureMatrix) -> FloatArray:
