@@ -124,14 +124,19 @@ class BatchLearner(Learning, Parametrised, ABC):
 
     def sampled_features(self) -> FeatureMatrix:
         """Return features of a sample of the states seen; of all where states are numbers."""
-        if self.knows_every_state:
-            return self._check_states(np.flatnonzero(self.touched_rows()))
-        return self._sample_.rows()
+        if len(self._sample_):
+            return self._sample_.rows()
+        return self._check_states(np.flatnonzero(self.touched_rows()))
 
-    @property
-    def knows_every_state(self) -> bool:
-        """Whether states are numbers, so that the sums name each that was seen."""
-        return not len(self._sample_)
+    def typical_features(self, n: int) -> FeatureMatrix:
+        """Return features of about n of the states seen, each as often as it was seen."""
+        rows = self.sampled_features()
+        if len(self._sample_):
+            return rows[:: -(-rows.shape[0] // n)]
+        visits = self.statistics_.totals().Sigma.diagonal()
+        seen = np.cumsum(visits[visits > 0.0])
+        at = np.searchsorted(seen, (np.arange(n) + 0.5) / n * seen[-1])
+        return rows[np.minimum(at, len(seen) - 1)]
 
     def save(self, path: str | Path) -> None:
         """Write the learner, its statistics and its answer to a file: safetensors, no code."""

@@ -40,7 +40,7 @@ def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagno
     learner = model.learner
     if not isinstance(learner, CategoricalLSTD):
         return None
-    Phi = _sample(learner)
+    Phi = learner.typical_features(_STATES)
     sd = _sd(learner, Phi)
     errors = moment_errors(
         learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
@@ -69,7 +69,7 @@ def widening_of(model: Model) -> float:
     learner = model.learner
     if not isinstance(learner, CategoricalLSTD):
         return 0.0
-    Phi = _sample(learner)
+    Phi = learner.typical_features(_STATES)
     totals = learner.statistics_.totals()
     whitening = whiten(totals.Sigma, ridge=learner.ridge)
     weights = exact_widening(
@@ -98,17 +98,6 @@ def rough_widening(learned: ReturnDistribution, gamma: float) -> float:
     if not len(some):
         return 0.0
     return float(np.median(np.sqrt(some / np.maximum(some - added, 0.01 * some)) - 1.0))
-
-
-def _sample(learner: CategoricalLSTD) -> FeatureMatrix:
-    """Features of some of the states seen, those of a table as often as they were seen."""
-    rows = learner.sampled_features()
-    if not learner.knows_every_state:
-        return rows[:: -(-rows.shape[0] // _STATES)]
-    visits = learner.statistics_.totals().Sigma.diagonal()
-    seen = np.cumsum(visits[visits > 0.0])
-    at = (np.arange(_STATES) + 0.5) / _STATES * seen[-1]
-    return rows[np.minimum(np.searchsorted(seen, at), len(seen) - 1)]
 
 
 def _sd(learner: CategoricalLSTD, Phi: FeatureMatrix) -> FloatArray:
