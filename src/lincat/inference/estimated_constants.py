@@ -20,6 +20,7 @@ from lincat._arguments import fail
 from lincat._typing import FloatArray
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.solvers.influence import cosines
+from lincat.solvers.moments import weighted_cross
 from lincat.statistics.block_statistics import Statistics
 from lincat.statistics.totals import Totals
 from lincat.theory.constants import ErrorBounds, error_bounds
@@ -177,19 +178,6 @@ def dense(matrix: Any) -> FloatArray:
     return np.asarray(matrix.toarray() if scipy.sparse.issparse(matrix) else matrix)
 
 
-def weighted_cross(totals: Totals, weights: FloatArray) -> Any:
-    """Return Σ_g weight_g N_g over the weight of all, (d, d), sparse where the sums are."""
-    cross: Any = totals.cross
-    if not scipy.sparse.issparse(cross):
-        return np.einsum("g,gij->ij", weights, cross) / totals.weight
-    d = totals.n_features
-    shape = (d, len(weights) * d)
-    adds = scipy.sparse.csr_array(
-        (np.repeat(weights, d), (np.tile(np.arange(d), len(weights)), np.arange(shape[1]))), shape
-    )
-    return (adds @ cross) / totals.weight
-
-
 def _along(Psi: FloatArray, direction: FloatArray) -> float:
     """Standard error of a linear function of Theta."""
     return float(np.sqrt(np.mean((Psi * direction).sum(axis=(1, 2)) ** 2)))
@@ -213,7 +201,7 @@ def _trace(model: CategoricalLSTD, orders: int) -> Estimate:
 
 def _mixing_time(totals: Totals) -> float:
     """How long features remember, from the eigenvalues of Sigma⁻¹ E[phi phi'ᵀ]."""
-    following = weighted_cross(totals, np.ones(len(totals.reward)))
+    following = weighted_cross(totals, np.ones(len(totals.reward))) / totals.weight
     Sigma = totals.Sigma / totals.weight
     if is_diagonal(Sigma):
         shares = diagonal(Sigma)

@@ -34,7 +34,6 @@ from lincat.inference.estimated_constants import (
     diagonal,
     estimate_constants,
     is_diagonal,
-    weighted_cross,
 )
 from lincat.inference.forgetting import mean_w1, steps_to_forget, updates_with_sum
 from lincat.learners.categorical_lstd import CategoricalLSTD
@@ -42,6 +41,7 @@ from lincat.learners.schedules import auto_step, stable_step
 from lincat.processes.problem import Problem
 from lincat.solvers.approximation import approximation_error
 from lincat.solvers.exact import solve_categorical
+from lincat.solvers.moments import weighted_cross
 from lincat.theory import bounds
 from lincat.theory.asymptotic import limit_noise, mixing_time
 from lincat.theory.constants import error_constants
@@ -229,7 +229,7 @@ def plan_model(model: CategoricalLSTD, *, error: float, confidence: float = 0.95
     )
     delta, d = totals.discount(model.gamma), totals.n_features
     kept = np.sort(np.argsort(-diagonal(Sigma), kind="stable")[:_MOST])
-    moves = dense((Sigma - weighted_cross(totals, delta))[kept][:, kept])
+    moves = dense((Sigma - weighted_cross(totals, delta) / totals.weight)[kept][:, kept])
     twice = model.doubled().predict(rows)
     known = _Known(
         grid=grid,

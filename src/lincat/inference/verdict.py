@@ -18,7 +18,7 @@ from lincat.inference.validation import GroupValidation, Validation
 
 _PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
 _TAIL_PRECISION = 0.14  # likewise of CVaR, which may be off by 0.2, and seldom is then
-_ASKED_PRECISION = 0.2  # likewise of the mean, in the states that the headline speaks of
+_ASKED_PRECISION = 0.24  # likewise of the mean, in all but one in thirty of the headline's states
 _SIGNED = 0.02  # negative mass, of which errors of single states often come
 _SIGNED_SEEN = 0.05  # likewise, where single states were held against returns of their own
 _COARSER = 2.0  # times fewer intervals than wanted
