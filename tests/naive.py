@@ -981,3 +981,19 @@ def whp_size(gamma, lam, V1, V2, alpha, error, delta):
 def calibration_weights(g):
     """The weights nearest to 1 for which Σ w g = 0 (Deville and Särndal 1992)."""
     return 1.0 - g @ np.linalg.solve(g.T @ g, g.sum(axis=0))
+
+
+def spread_centers(sample, count, rng, rounds=5):
+    """k-means begun as k-means++ does (Arthur and Vassilvitskii 2007), by every distance."""
+    chosen, chance = [sample[rng.integers(len(sample))]], rng.random(max(count - 1, 0))
+    for place in chance:
+        squared = [min(((x - c) ** 2).sum() for c in chosen) for x in sample]
+        if max(squared) == 0.0:
+            break
+        chosen.append(sample[np.searchsorted(np.cumsum(squared), place * sum(squared), "right")])
+    centers = np.array(chosen)
+    for _ in range(rounds):
+        nearest = np.array([np.argmin([((x - c) ** 2).sum() for c in centers]) for x in sample])
+        for k in set(nearest):
+            centers[k] = sample[nearest == k].mean(axis=0)
+    return centers

@@ -19,6 +19,7 @@ from numba.core.dispatcher import Dispatcher
 import lincat
 from lincat.kernels import (
     bellman,
+    centers,
     entries,
     features,
     figures,
@@ -282,6 +283,16 @@ LOOPS = {
         features.radial_rows,
         (np.zeros((N, 3)), POINTS, TWO, TWO, np.zeros((2, 2)), 1.0, 1.0),
         {0: np.zeros((N, 2)), 2: TWO[:1], 4: np.zeros((2, 3))},
+    ),
+    "centers": (
+        centers.draw_centers,
+        (np.zeros((3, 2)), POINTS, 1, TWO),
+        {0: np.zeros((3, 1)), 2: len(POINTS), 3: TWO[:1]},
+    ),
+    "nearest": (
+        centers.nearest_centers,
+        (np.zeros(N, int), POINTS, np.zeros((2, 2))),
+        {0: np.zeros(N - 1, int), 2: np.zeros((2, 3))},
     ),
     "draws": (
         sampling.draw_outcomes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lincat import kernels
 from lincat._typing import FloatArray
 
 _ROUNDS = 5  # of moving each centre into the middle of the observations nearest to it
@@ -22,22 +23,17 @@ def spread_centers(sample: FloatArray, count: int, rng: np.random.Generator) -> 
     >>> np.sort(spread_centers(sample, 2, np.random.default_rng(0)), axis=0).ravel()
     array([0.1, 7.1])
     """
-    from scipy.spatial.distance import cdist
-
-    chosen = [sample[rng.integers(len(sample))]]
-    squared = cdist(sample, chosen[-1:], "sqeuclidean")[:, 0]
-    while len(chosen) < count and squared.max() > 0.0:
-        pick = int(np.searchsorted(np.cumsum(squared), rng.random() * squared.sum(), side="right"))
-        pick = pick if pick < len(sample) else int(np.argmax(squared))
-        chosen.append(sample[pick])
-        squared = np.minimum(squared, cdist(sample, chosen[-1:], "sqeuclidean")[:, 0])
-    centers = np.array(chosen)
+    points = np.ascontiguousarray(sample, dtype=np.float64)
+    first, chance = int(rng.integers(len(points))), rng.random(max(count - 1, 0))
+    room = np.empty((count, points.shape[1]))
+    centers = room[: kernels.centers.draw_centers(room, points, first, chance)]
+    nearest = np.empty(len(points), dtype=np.int64)
     for _ in range(_ROUNDS):
-        nearest = cdist(sample, centers, "sqeuclidean").argmin(axis=1)
+        kernels.centers.nearest_centers(nearest, points, centers)
         members = np.bincount(nearest, minlength=len(centers))
         kept = members > 0  # a centre that lost all its observations stays where it was
-        for j in range(sample.shape[1]):
-            sums = np.bincount(nearest, weights=sample[:, j], minlength=len(centers))
+        for j in range(points.shape[1]):
+            sums = np.bincount(nearest, weights=points[:, j], minlength=len(centers))
             centers[kept, j] = sums[kept] / members[kept]
     return centers
 

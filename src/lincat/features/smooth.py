@@ -169,12 +169,13 @@ class Smooth(Features):
         plain = quadratic(z, self._pairs_)
         unit, origin = self._importance_[self._bend_], np.zeros(z.shape[1])
         for g, (centers, width) in enumerate(zip(self._centers_, self._widths_, strict=True)):
-            rows = np.flatnonzero(group == g)
+            # All of them, as a rule: what is looked up by number is copied.
+            rows = np.flatnonzero(group == g) if len(self._centers_) > 1 else np.s_[:]
             begin, middle = self._begin_[g], self._begin_[g] + plain.shape[1]
             out[rows, begin:middle] = plain[rows]
-            if len(centers) and len(rows):
-                near = np.empty((len(rows), len(centers)))
-                inside = np.ascontiguousarray(z[rows])
+            inside = np.ascontiguousarray(z[rows])
+            if len(centers) and len(inside):
+                near = np.empty((len(inside), len(centers)))
                 rate = 0.5 / (width * width)  # not width**2, which may overflow
                 kernels.features.radial_rows(near, inside, origin, unit, centers, rate, 0.0)
                 out[rows, middle : self._begin_[g + 1]] = near

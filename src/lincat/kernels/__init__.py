@@ -10,6 +10,7 @@
                                 and recentred, whose noise vanishes
     sums, entries, placement    what block statistics add up, dense and sparse, and where it goes
     features, columns           from observations to features; from columns of a table to rows
+    centers                     of bumps, among observations
     sampling, returns, product, step_sizes   what processes, validation and schedules need
     figures                     of distributions, for those who ask about states
 
