@@ -73,7 +73,7 @@ def test_every_format_in_and_out_holds_what_the_model_says(runs, tmp_path, form,
         *("--quantile", 0.25, "--quantile", 0.5, "--below", 0.5, "--masses"),
     )
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == f"Written: {out}, 3 states\n"
+    assert ended.err.splitlines()[0] == f"Written: {out}, 3 states"
     rows = rows_of(out.read_bytes(), form)
     run = lincat.read_run(runs / "points")
     proper, learned = run.predict(POINTS, confidence=0.95), run.model.predict(POINTS)
@@ -120,7 +120,7 @@ def test_many_states_have_intervals_only_where_asked_for(runs, tmp_path):
     (tmp_path / "states.csv").write_text("state\n" + "place 0\n" * 1001)
     ended = predict(runs / "names", "--states", tmp_path / "states.csv", "--json")
     assert "mean_low" not in json.loads(ended.out)[0]
-    assert ended.err == (
+    assert ended.err.startswith(
         "No intervals of 1,001 states, as they take a while: --confidence gives them.\n"
     )
 
@@ -137,7 +137,7 @@ def test_a_run_without_intervals_says_why(tmp_path):
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
 def test_standard_output_is_the_same_as_the_file(runs, tmp_path, form):
-    ended = predict(runs / "names", "--format", form)
+    ended = predict(runs / "names", "--format", form, "--quiet")
     assert (ended.code, ended.err) == (0, "")
     assert predict(runs / "names", "--out", tmp_path / f"a.{form}").code == 0
     assert (tmp_path / f"a.{form}").read_bytes() == ended.binary
@@ -289,7 +289,7 @@ def test_features_that_run_code_need_trust(tmp_path):
 
 
 def test_a_process_of_its_own(runs):
-    ended = lincat_process("predict", runs / "names", "--format", "json")
+    ended = lincat_process("predict", runs / "names", "--format", "json", "--quiet")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert len(json.loads(ended.stdout)) == len(lincat.read_run(runs / "names").names)
     assert "Examples:" in predict("--help").out
@@ -430,7 +430,8 @@ def test_lines_are_answered_as_they_come(runs):
         b"[1.0]",
     ]
     ended = lincat_process(
-        "predict", runs / "points", "--follow", "--below", 0, input=b"\n".join(lines).decode()
+        *("predict", runs / "points", "--follow", "--below", 0, "--quiet"),
+        input=b"\n".join(lines).decode(),
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     rows = [json.loads(line) for line in ended.stdout.splitlines()]
@@ -441,3 +442,26 @@ def test_lines_are_answered_as_they_come(runs):
     assert rows[1]["reason"].startswith("expected JSON, got 'oops'")
     assert rows[3]["reason"] == "obs_0: expected a finite number, got nothing"
     assert 0.0 <= rows[0]["below0"] <= 1.0
+
+
+def test_a_run_that_is_not_to_be_trusted_is_said_to_be_so(runs, tmp_path):
+    """Figures that a page withholds as its headline are no headline elsewhere."""
+    failed, out = runs / "points", tmp_path / "risk.csv"
+    assert lincat.read_run(failed).trusted is False  # 2,000 rows, 10 intervals
+    sentence = lincat.read_run(failed).answer.verdict.sentence
+    said = predict(failed, "--out", out)
+    assert (said.code, said.err.splitlines()[-1]) == (0, f"{failed}: {sentence}")
+    assert out.exists()
+    assert sentence not in predict(failed, "--quiet").err
+    for more in ((), ("--quiet",), ("--follow",)):
+        refused = predict(failed, "--require", "--out", tmp_path / "none.csv", *more)
+        assert (refused.code, refused.out) == (4, "")
+        assert (sentence in refused.err) == ("--quiet" not in more)
+    assert not (tmp_path / "none.csv").exists()
+
+
+def test_a_run_that_is_trusted_is_answered_with_require(runs, tmp_path):
+    ended = lincat_here("evaluate", "frozen_lake", "--steps", 100_000, "--out", tmp_path / "run")
+    assert (ended.code, lincat.read_run(tmp_path / "run").trusted) == (0, True)
+    answered = predict(tmp_path / "run", "--require")
+    assert (answered.code, "trusted" in answered.err) == (0, False)

@@ -17,6 +17,7 @@ from lincat.cli.options import (
     find_local_modules,
     level_option,
     pairs,
+    require_option,
     run_argument,
     say,
     threshold_option,
@@ -85,6 +86,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
     is_flag=True,
     help="Allow features of the form module:name, which are imported and run code.",
 )
+@require_option
 def predict(
     run: Path,
     states: Path | None,
@@ -100,13 +102,15 @@ def predict(
     as_json: bool,
     quiet: bool,
     trust_code: bool,
+    require: bool,
 ) -> None:
     """Say what RUN, the folder of lincat evaluate, has learned of some states.
 
     The columns of --states are found by the names that the run knows, wherever they stand; all
     others are passed on. A row that cannot be answered has no figures but a reason. Where a
     distribution is signed, everything but the mean is of the nearest proper distribution. Intervals
-    are for sampling error: they hold what ever more such data would lead to.
+    are for sampling error: they hold what ever more such data would lead to. It says so of a run
+    that is not to be trusted, and why; with --require it answers nothing then.
 
     \b
     Examples:
@@ -118,7 +122,7 @@ def predict(
 
     from lincat._files import write_atomically
     from lincat.cli.following import follow
-    from lincat.cli.leaving import leave_reading
+    from lincat.cli.leaving import NOT_TRUSTED, leave, leave_reading
     from lincat.report.cautions import lost_mass
     from lincat.runs.asking import Figures, answered, wanted_by
     from lincat.runs.run import read_run
@@ -127,6 +131,11 @@ def predict(
     found = read_run(run, trust_code=trust_code)
     if trust_code:
         find_local_modules()
+    doubt = f"{run}: {found.answer.verdict.sentence}" if found.trusted is False else ""
+    if doubt and (require or following) and not quiet:
+        say(doubt, err=True)
+    if doubt and require:
+        leave(NOT_TRUSTED)
     ending = "" if out is None else out.suffix.lower()
     form = "json" if as_json else form or _FORMATS.get(ending, "csv")
     level = found.config.level if level is None else level
@@ -167,10 +176,12 @@ def predict(
     content = _encode(rows, form)
     if out is None:
         click.echo(content, nl=False)
-        return
-    write_atomically(check_place(out), content)
-    if not quiet:
-        say(f"Written: {out}, {len(rows)} states", err=True)
+    else:
+        write_atomically(check_place(out), content)
+        if not quiet:
+            say(f"Written: {out}, {len(rows)} states", err=True)
+    if doubt and not quiet:
+        say(doubt, err=True)
 
 
 def _chosen_confidence(given: float | None, run: Run, states: int, quiet: bool) -> float | None:
