@@ -131,3 +131,9 @@ def test_letters_without_a_likeness_are_written_as_numbers(monkeypatch):
     usable_streams()
     print("Zürich ± 日", flush=True)
     assert out.buffer.getvalue() == rb"Z\xfcrich +- \u65e5" + b"\n"
+
+
+def test_warnings_of_others_are_shown_without_their_colours(capsys):
+    """Gymnasium colours its warnings; as text that is a row of escape codes."""
+    command._show_warning("\x1b[33mWARN: Taxi-v3 is out of date.\x1b[0m")
+    assert capsys.readouterr().err == "Warning: WARN: Taxi-v3 is out of date.\n"

@@ -1,6 +1,7 @@
 """The measures are tested through ReturnDistribution; here, what only the pure functions show."""
 
 import numpy as np
+import pytest
 
 import lincat
 from lincat.core import risk
@@ -25,3 +26,13 @@ def test_signed_quantiles_come_from_the_increasing_envelope():
     grid = lincat.Grid(0.0, 3.0, 3)
     cdf = np.array([[0.5, 0.2, 0.8]])
     np.testing.assert_array_equal(risk.quantile(cdf, grid, np.array([0.3, 0.6, 0.9])), [[0, 2, 3]])
+
+
+@pytest.mark.parametrize("intervals", [7, 200, 2173])
+def test_a_tail_that_is_one_atom_at_an_end_is_that_end(intervals):
+    """To the last bit: a table that says 2.2e-16 of a game that pays 0 or 1 looks broken."""
+    grid, level = lincat.Grid(0.0, 1.0, intervals), np.array([0.05])
+    cdf = np.full((1, intervals), 0.9943)
+    assert risk.expected_shortfall(cdf, grid, level)[0, 0] == 0.0
+    cdf = np.full((1, intervals), 0.0057)
+    assert risk.expected_shortfall(cdf, grid, level, upper=True)[0, 0] == 1.0

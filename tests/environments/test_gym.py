@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from lincat import InvalidInputError
 from lincat.data.steps import joined
+from lincat.environments.encoding import Observations
 from lincat.environments.gym import GymSource
 from lincat.environments.making import quiet
 from tests.environments.cases import Counting, plain_loop, turns
@@ -264,6 +265,9 @@ class Odd(gymnasium.Env):
 
 
 PICTURE = spaces.Box(0, 255, (3, 4, 2), np.uint8)
+HAND = spaces.Dict(
+    {"bet": spaces.Discrete(20, start=2), "more": spaces.Tuple([spaces.MultiBinary(2)])}
+)
 PAIR = spaces.Dict(
     {"place": spaces.Box(-1, 1, (2,)), "card": spaces.Discrete(3, start=1), "on": spaces.Text(1)}
 )
@@ -279,6 +283,7 @@ PAIR = spaces.Dict(
         spaces.MultiDiscrete([3, 2]),
         spaces.MultiBinary(3),
         spaces.Tuple([spaces.Discrete(2), spaces.Box(0, 1, (1,))]),
+        HAND,
         PAIR,
         spaces.Text(4),
     ],
@@ -315,6 +320,18 @@ def test_every_kind_of_observation_becomes_rows(space, n_envs):
     np.testing.assert_array_equal(
         whole.observation[1:][follows], whole.next_observation[:-1][follows]
     )
+
+
+def test_whole_numbers_stay_whole_numbers():
+    """So that few of them can have a table; beside other numbers they become indicators."""
+    hand = Observations(HAND)
+    assert hand.space.names == ("bet", "more[0][0]", "more[0][1]")
+    np.testing.assert_array_equal(hand.one({"bet": 14, "more": (np.array([1, 0]),)}), [14, 1, 0])
+    np.testing.assert_array_equal(hand.space.low, [2, 0, 0])
+    np.testing.assert_array_equal(hand.space.high, [21, 1, 1])
+    assert "card=1" in Observations(PAIR).space.names
+    cards = GymSource("Blackjack-v1", steps=10).space
+    assert cards.names == ("player's sum", "dealer's card", "usable ace")
 
 
 def test_pictures_come_in_small_batches():

@@ -6,11 +6,12 @@ from typing import ClassVar
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium import spaces
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv, CartPoleVectorEnv
 
 import lincat.environments.rollouts
 from lincat import InvalidInputError, catalog, solve_value
-from lincat.environments.rollouts import rollouts
+from lincat.environments.rollouts import Rollouts, rollouts
 from tests.environments.cases import Counting, Hollow, Noisy, Outside, Uncopyable, turns
 
 
@@ -206,6 +207,76 @@ def test_horizon(gamma, horizon):
     assert horizon == 1 or gamma ** (horizon - 1) >= 1e-4
 
 
+class Dealt(gymnasium.Env):
+    """Observes how many cards were drawn; ends after the second, and pays what was dealt first."""
+
+    metadata = {"render_modes": []}  # noqa: RUF012
+
+    def __init__(self, hides=True):
+        self.observation_space = spaces.Discrete(2)
+        self.action_space = spaces.Discrete(1)
+        self.hides = hides
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.drawn, self.card = 0, self.np_random.integers(0, 2)
+        return self.drawn, {}
+
+    def step(self, action):
+        self.drawn += 1
+        card = self.card if self.hides else self.np_random.integers(0, 2)
+        over = self.drawn == 2
+        return min(self.drawn, 1), float(card) if over else 0.0, over, False, {}
+
+
+@pytest.mark.parametrize("hides", [True, False])
+def test_copies_that_know_more_than_is_observed_are_told(hides):
+    found = rollouts(lambda: Dealt(hides), gamma=1.0, n_states=20, per_state=10)
+    assert ("knows more than is observed" in found.method) == hides
+    assert found.returns.shape == ((200, 1) if hides else (20, 10))
+    assert set(found.returns.ravel()) == {0.0, 1.0}
+    assert 0.3 < found.returns.mean() < 0.7  # each observation has both
+
+
+def test_rounding_and_single_visits_say_nothing_of_what_copies_know():
+    knows_more = lincat.environments.rollouts._knows_more
+    rng = np.random.default_rng(0)
+
+    def of(observation, returns):
+        return Rollouts(np.asarray(observation), np.asarray(returns), "", 10)
+
+    certain = np.full((4, 5), 0.1) * 3.0 + 1e-17 * rng.standard_normal((4, 5))
+    assert not knows_more(of([0, 0, 1, 1], certain))
+    apart = certain + np.array([0.0, 1.0, 0.0, 0.0])[:, None]
+    assert knows_more(of([0, 0, 1, 1], apart))
+    assert not knows_more(of([0, 2, 1, 1], apart))
+    assert not knows_more(of([0, 2, 1, 3], apart))
+    assert not knows_more(of([0, 0], [[0.0], [1.0]]))
+    assert knows_more(of(["a", "a", "b"], rng.normal([[0.0], [3.0], [9.0]], 1.0, (3, 50))))
+    # Chance alone is called knowledge hardly ever.
+    calls = [knows_more(of(np.arange(30) % 7, rng.exponential(size=(30, 40)))) for _ in range(300)]
+    assert sum(calls) <= 1
+
+
+def test_without_discounting_episodes_are_rolled_to_their_end(monkeypatch):
+    found = rollouts("FrozenLake-v1", gamma=1.0, n_states=5, per_state=20)
+    assert set(found.returns.ravel()) <= {0.0, 1.0}
+    poles = rollouts("CartPole-v1", "balance", gamma=1.0, n_states=5, per_state=20)
+    assert (poles.returns == poles.returns.round()).all()  # steps, which count 1 each
+    monkeypatch.setattr(lincat.environments.rollouts, "_LONGEST", 2)
+    for environment in ("FrozenLake-v1", "CartPole-v1", Uncopyable):
+        with pytest.raises(InvalidInputError, match=r"gamma: .*episodes that end, got one that"):
+            rollouts(environment, gamma=1.0, n_states=5, per_state=20)
+
+
+def test_long_rollouts_are_fewer_from_each_state():
+    options = {"gamma": 0.9, "n_states": 3, "per_state": 50}
+    found = rollouts("FrozenLake-v1", most_steps=1, **options)
+    assert found.returns.shape == (3, 30)
+    assert found.method.startswith("30 rollouts from copies")
+    assert rollouts("FrozenLake-v1", most_steps=10**6, **options).returns.shape == (3, 50)
+
+
 def test_wrong_arguments_are_one_line():
     class Broken(Noisy):
         def step(self, action):
@@ -221,7 +292,8 @@ def test_wrong_arguments_are_one_line():
 
     for make, options, message in (
         ("CartPol-v1", {}, "Did you mean"),
-        ("CartPole-v1", {"gamma": 1.0}, "gamma"),
+        ("CartPole-v1", {"gamma": 1.1}, "gamma"),
+        ("CartPole-v1", {"most_steps": 0}, "most_steps"),
         ("CartPole-v1", {"n_states": 0}, "n_states"),
         (lambda: gymnasium.make_vec("CartPole-v1", num_envs=2), {}, "single environment"),
         (Broken, {}, "RuntimeError: no motor"),

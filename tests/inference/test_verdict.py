@@ -125,3 +125,15 @@ def changed(validation, **changes):
 )
 def test_each_check_has_its_limit(changes, codes):
     assert failed(judge(FINE, changed(found(), **changes))) == codes
+
+
+def test_errors_beyond_all_returns_are_told_as_they_are():
+    """Of returns that hardly differ nobody wants to hear that a mean is 5,000 of them off."""
+    grid = lincat.Grid(-12.0, 14.0, 26_000)
+    returns = 1.0 + 0.002 * np.random.default_rng(0).normal(size=500)
+    pmf = (np.abs(grid.atoms - 5.0) < 1e-9)[None].astype(float)
+    predicted = lincat.ReturnDistribution.from_pmf(np.repeat(pmf, 500, axis=0), grid)
+    sentence = judge(FINE, lincat.validate(predicted, returns, description="some")).sentence
+    assert "means are off by +4, where returns have a standard deviation of 0.0021, ag" in sentence
+    assert "W1 is 4, where returns have a standard deviation of 0.0021, against some" in sentence
+    assert "standard deviations against" in judge(FINE, found(shift=0.5)).sentence

@@ -93,6 +93,18 @@ def test_rare_points_at_which_no_record_begins_keep_their_rows():
     assert choose_plan(whole, 0.9, ObservationSpace(names=("stock",))).potential is None
 
 
+def test_one_rare_beginning_among_many_leaves_rewards_as_they_are():
+    """A game that begins anew all the time: a hand in thousands must not smear all others."""
+    rng, n = np.random.default_rng(0), 4000
+    hand = rng.integers(4, 21, (n, 1)).astype(float)
+    hand[17] = 21.0
+    ended = np.ones(n, bool)
+    steps = Steps(hand, rng.choice([-1.0, 1.0], n), hand, ended, ~ended)
+    plan = choose_plan(steps, 0.9, ObservationSpace(names=("hand",)))
+    assert plan.potential is None
+    assert plan.features.n_features_ == 18
+
+
 def test_a_rare_point_unlike_its_neighbours_keeps_its_row():
     steps = shelves()
     ruin = np.arange(700, 4000, 900)

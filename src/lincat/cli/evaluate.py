@@ -150,7 +150,7 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
     type=WHOLE,
     metavar="N",
     help="Check against N returns: rolled out, held out, or exact for a finite process. By default "
-    "1,000 rollouts, or a tenth of a log that is long enough; 0 for no check.",
+    "4,000 rollouts, or a tenth of a log that is long enough; 0 for no check.",
 )
 @click.option("--level", type=float, help="Of quantiles and CVaR.  [default: 0.05]")
 @click.option("--below", type=float, metavar="C", help="Show the chance of a return below this.")

@@ -118,4 +118,4 @@ def _log_to_stderr(level: str) -> None:
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(f"Warning: {message}", err=True)
+    say(f"Warning: {click.unstyle(str(message))}", err=True)

@@ -144,7 +144,7 @@ def expected_shortfall(
     """Mean of the worst (or best) ``level`` share of returns, (1/level) ∫ Q(u) du, shape (n, m).
 
     The atom at the quantile is split: only as much of its mass counts as fills the level. Summed by
-    parts, so that it is one pass over CDF values: the last atom, less what lies below each atom.
+    parts, so that it is one pass over CDF values: the first atom, and what the level lacks at each.
     """
     return shortfall_of(_envelope(cdf), grid, level, upper=upper)
 
@@ -158,9 +158,12 @@ def shortfall_of(
 
 
 def _shortfall(envelope: FloatArray, grid: Grid, level: float, upper: bool) -> FloatArray:
-    counted = np.maximum(envelope, 1.0 - level) if upper else np.minimum(envelope, level)
-    below = counted.sum(axis=1) - (grid.intervals * (1.0 - level) if upper else 0.0)
-    return np.asarray(grid.high - grid.spacing * below / level)
+    # From the end that the tail begins at, so that an atom there is met to the last bit.
+    if upper:
+        above = np.maximum(envelope - (1.0 - level), 0.0).sum(axis=1)
+        return np.asarray(grid.high - grid.spacing * above / level)
+    missing = np.maximum(level - envelope, 0.0).sum(axis=1)
+    return np.asarray(grid.low + grid.spacing * missing / level)
 
 
 def spectral(

@@ -20,6 +20,7 @@ _KNOWN_NAMES = {
     "CartPole": ("cart position", "cart velocity", "pole angle", "pole angular velocity"),
     "MountainCar": ("position", "velocity"),
     "MountainCarContinuous": ("position", "velocity"),
+    "Blackjack": ("player's sum", "dealer's card", "usable ace"),
     "Pendulum": ("cos(angle)", "sin(angle)", "angular velocity"),
     "Acrobot": (
         *("cos(angle 1)", "sin(angle 1)", "cos(angle 2)", "sin(angle 2)"),
@@ -31,8 +32,9 @@ _KNOWN_NAMES = {
 class Observations:
     """How the observations of a Gymnasium space become rows.
 
-    Discrete: numbers from 0. Box, MultiDiscrete, MultiBinary: points, flattened, float64. Tuple and
-    Dict: points, as :func:`gymnasium.spaces.flatten` makes them. Text: ids.
+    Discrete: numbers from 0. Text: ids. Box, MultiDiscrete, MultiBinary: points, flattened.
+    Tuple and Dict: points; whole numbers as they are where there is nothing else (Blackjack: sum,
+    card, ace), so that they can have a table; else as :func:`gymnasium.spaces.flatten` makes them.
 
     Examples
     --------
@@ -42,6 +44,9 @@ class Observations:
     1
     >>> Observations(Box(0, 1, (2, 2))).one([[0.0, 0.5], [1.0, 0.25]])
     array([0.  , 0.5 , 1.  , 0.25])
+    >>> from gymnasium.spaces import Tuple
+    >>> Observations(Tuple([Discrete(32), Discrete(11), Discrete(2)])).one((14, 10, 0))
+    array([14., 10.,  0.])
     """
 
     def __init__(self, space: Any, *, env_name: str = "") -> None:
@@ -49,7 +54,7 @@ class Observations:
 
         self.gym_space = space
         self._start = 0
-        self.kind: Literal["number", "text", "point", "flat"]
+        self.kind: Literal["number", "text", "point", "counts", "flat"]
         low: FloatArray | None = None
         high: FloatArray | None = None
         n_states: int | None = None
@@ -62,10 +67,19 @@ class Observations:
             self.kind = "point"
             low, high = _bounds(space)
             names = _numbered("observation", low.size)
+        elif isinstance(space, spaces.Tuple | spaces.Dict) and _counts_only(space):
+            self.kind = "counts"
+            leaves = _leaves(space, "")
+            low, high = map(
+                np.concatenate, zip(*(_bounds(leaf) for _, leaf in leaves), strict=True)
+            )
+            names = tuple(
+                n for name, leaf in leaves for n in _numbered(name, _bounds(leaf)[0].size)
+            )
         elif isinstance(space, spaces.Tuple | spaces.Dict) and space.is_np_flattenable:
             self.kind = "flat"
             low, high = _bounds(spaces.flatten_space(space))
-            names = tuple(_leaf_names(space, ""))
+            names = tuple(_leaf_names(space))
         else:
             raise fail(
                 "observation space",
@@ -94,6 +108,8 @@ class Observations:
             return int(observation) - self._start
         if self.kind == "text":
             return str(observation)
+        if self.kind == "counts":
+            return np.array(_counted(self.gym_space, observation), np.float64)
         from gymnasium.spaces import flatten
 
         return np.asarray(flatten(self.gym_space, observation), np.float64)
@@ -168,6 +184,9 @@ def _bounds(space: Any) -> tuple[FloatArray, FloatArray]:
 
     if isinstance(space, spaces.Box):
         low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+    elif isinstance(space, spaces.Discrete):
+        low = np.array([space.start], np.float64)
+        high = low + space.n - 1
     elif isinstance(space, spaces.MultiDiscrete):
         low = space.start.astype(np.float64)
         high = low + space.nvec - 1
@@ -182,16 +201,52 @@ def _numbered(name: str, n: int) -> tuple[str, ...]:
     return (name,) if n == 1 else tuple(f"{name}[{i}]" for i in range(n))
 
 
-def _leaf_names(space: Any, prefix: str) -> list[str]:
-    """One name for each number of the flattened space."""
+def _parts(space: Any, name: str) -> list[tuple[str, Any]]:
+    """What a Dict or a Tuple consists of, with names."""
     from gymnasium import spaces
 
     if isinstance(space, spaces.Dict):
-        parts = [(f"{prefix}.{key}".lstrip("."), part) for key, part in space.spaces.items()]
-        return [name for place, part in parts for name in _leaf_names(part, place)]
-    if isinstance(space, spaces.Tuple):
-        places = [(f"{prefix}[{i}]", part) for i, part in enumerate(space.spaces)]
-        return [name for place, part in places for name in _leaf_names(part, place)]
-    if isinstance(space, spaces.Discrete):
-        return [f"{prefix}={space.start + i}" for i in range(space.n)]
-    return list(_numbered(prefix, spaces.flatdim(space)))
+        return [(f"{name}.{key}".lstrip("."), part) for key, part in space.spaces.items()]
+    return [(f"{name}[{i}]", part) for i, part in enumerate(space.spaces)]
+
+
+def _leaves(space: Any, name: str) -> list[tuple[str, Any]]:
+    """What is neither Dict nor Tuple, however deep, with names."""
+    from gymnasium import spaces
+
+    if not isinstance(space, spaces.Dict | spaces.Tuple):
+        return [(name, space)]
+    return [leaf for place, part in _parts(space, name) for leaf in _leaves(part, place)]
+
+
+def _counts_only(space: Any) -> bool:
+    from gymnasium import spaces
+
+    kinds = spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary
+    return all(isinstance(leaf, kinds) for _, leaf in _leaves(space, ""))
+
+
+def _counted(space: Any, observation: Any) -> list[int]:
+    """The whole numbers of an observation, in the order of ``_leaves``."""
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Dict):
+        pairs = [(part, observation[key]) for key, part in space.spaces.items()]
+    elif isinstance(space, spaces.Tuple):
+        pairs = list(zip(space.spaces, observation, strict=True))
+    else:
+        return list(np.asarray(observation, np.int64).reshape(-1).tolist())
+    return [number for part, value in pairs for number in _counted(part, value)]
+
+
+def _leaf_names(space: Any) -> list[str]:
+    """One name for each number of the flattened space."""
+    from gymnasium import spaces
+
+    names: list[str] = []
+    for name, leaf in _leaves(space, ""):
+        if isinstance(leaf, spaces.Discrete):
+            names += [f"{name}={leaf.start + i}" for i in range(leaf.n)]
+        else:
+            names += _numbered(name, spaces.flatdim(leaf))
+    return names

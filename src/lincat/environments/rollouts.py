@@ -27,6 +27,18 @@ from lincat.environments.policies import Policy, Predictor, policy_from
 #: What comes after gamma**h < this is not waited for.
 _NEGLIGIBLE = 1e-4
 
+#: Steps within which an episode must end where gamma is 1.
+_LONGEST = 100_000
+
+#: Rollouts from each state that tell something of its distribution, however long they take.
+_LEAST = 30
+
+#: Chance of saying that copies know more than is observed though they do not.
+_ACCIDENT = 1e-4
+
+#: Share of the squares of returns up to which these are the same.
+_ROUNDING = 1e-20
+
 #: Steps between two chosen states, on average: far enough apart to tell different stories.
 _GAP = 200
 
@@ -45,7 +57,7 @@ class Rollouts:
         How they were come by, in a sentence.
     horizon : int
         Steps after which a return is cut off, because gamma**horizon < 0.0001; what is missing is
-        taken to be as what came before.
+        taken to be as what came before. With gamma 1, steps within which episodes must end.
     broken_off : int
         How many returns the environment itself cut short by truncating.
     """
@@ -64,6 +76,7 @@ def rollouts(
     gamma: float,
     n_states: int = 50,
     per_state: int = 200,
+    most_steps: int | None = None,
     seed: int = 0,
     env_options: Mapping[str, Any] | None = None,
     trust_pickle: bool = False,
@@ -73,14 +86,19 @@ def rollouts(
     States are chosen as the policy visits them, uniformly over time. From there on there is no time
     limit: a learner bootstraps where an episode is truncated, so what it estimates is the return
     without one. An environment that cannot be copied gives one return from each of
-    ``n_states * per_state`` states instead.
+    ``n_states * per_state`` states instead, and so does one that knows more than is observed (the
+    dealer's hidden card): what follows a copy is then not what follows its observation.
 
     Parameters
     ----------
     environment, policy, env_options, trust_pickle
         As for :class:`lincat.environments.gym.GymSource`.
     gamma : float
+        With 1, episodes must end.
     n_states, per_state : int
+    most_steps : int, optional
+        Of an environment that is stepped one by one, about; fewer rollouts from each state keep to
+        it, but at least 30.
     seed : int
         A source with the same seed runs through other episodes all the same.
 
@@ -91,9 +109,11 @@ def rollouts(
     >>> found.observation.shape, found.returns.shape, found.horizon
     ((3, 4), (3, 5), 180)
     """
-    gamma = check_gamma(gamma)
+    gamma = check_gamma(gamma, one=True)
     n_states = check_integer(n_states, "n_states", low=1)
     per_state = check_integer(per_state, "per_state", low=1)
+    if most_steps is not None:
+        most_steps = check_integer(most_steps, "most_steps", low=1)
     seed = check_integer(seed, "seed", low=0)
     env = open_environment(environment, env_options)
     if hasattr(env, "num_envs"):
@@ -112,7 +132,11 @@ def rollouts(
             vector = _vector_version(environment, env, env_options, work)
             if vector is not None:
                 return work.together(n_states, per_state, vector)
-            return work.one_by_one(n_states, per_state)
+            found = work.one_by_one(n_states, per_state, most_steps)
+            if not _knows_more(found):
+                return found
+            why = f"{name} knows more than is observed: copies made at the same observation differ"
+            return work.single_returns(n_states * per_state, why)
     except InvalidInputError:
         raise
     except Exception as error:
@@ -123,6 +147,8 @@ def rollouts(
 
 def _horizon(gamma: float) -> int:
     """Return the first h with gamma**h < 0.0001."""
+    if gamma == 1.0:
+        return _LONGEST
     return 1 if gamma < _NEGLIGIBLE else math.floor(math.log(_NEGLIGIBLE) / math.log(gamma)) + 1
 
 
@@ -140,15 +166,22 @@ class _Work:
         self.env, self.policy, self.observations, self.gamma = env, policy, observations, gamma
         self.horizon = _horizon(gamma)
         self.discounts = gamma ** np.arange(self.horizon)
-        # Where all returns are the same, a ten-thousandth is all the difference there can be.
-        self.whole = 1.0 / (1.0 - gamma**self.horizon)
         self.rng = np.random.default_rng(seeds)
         self.broken_off = 0
+        self.rolled = 0  # steps of rollouts
         self._restart()
 
     def _restart(self) -> None:
         self.policy.seed(int(self.rng.integers(2**31)))
         self.raw, _ = self.env.reset(seed=int(self.rng.integers(2**31)))
+
+    def whole(self, total: Any) -> Any:
+        """Return discounted rewards over the horizon with what would have come after it."""
+        if self.gamma == 1.0:
+            came = f"one that goes on after {self.horizon:,} steps"
+            raise fail("gamma", "less than 1, or episodes that end", came)
+        # Where all returns are the same, a ten-thousandth is all the difference there can be.
+        return total / (1.0 - self.gamma**self.horizon)
 
     def visits(self, n: int) -> Iterator[Any]:
         """Yield n observations, with the environment standing at each."""
@@ -204,21 +237,26 @@ class _Work:
                 return "has copies that do not behave alike"
         return ""
 
-    def one_by_one(self, n: int, per_state: int) -> Rollouts:
+    def one_by_one(self, n: int, per_state: int, most_steps: int | None = None) -> Rollouts:
         """Copy the environment for each rollout."""
         rows, returns = self.observations.empty(n), np.empty((n, per_state))
         places = [(copy.deepcopy(raw), _copied(self.env)[0]) for raw in self.visits(n)]
         for i, (raw, place) in enumerate(places):
             rows[i] = self.observations.one(raw)
             lift_time_limit(place)
-            for j in range(per_state):
+            returns[i, 0] = self._roll(bare(self.fresh_copy(place)), raw)
+        if most_steps is not None:  # the first from each state says how long all would take
+            per_state = min(per_state, max(_LEAST, most_steps // max(self.rolled, 1)))
+        for i, (raw, place) in enumerate(places):
+            for j in range(1, per_state):
                 returns[i, j] = self._roll(bare(self.fresh_copy(place)), raw)
-        return self._result(rows, returns, _method(n, per_state))
+        return self._result(rows, returns[:, :per_state], _method(n, per_state))
 
     def _roll(self, env: Any, raw: Any) -> float:
         total, act = 0.0, self.policy.act
         for discount in self.discounts.tolist():
             raw, reward, terminated, truncated, _ = env.step(act(raw))
+            self.rolled += 1
             total += discount * reward
             if terminated:
                 break
@@ -226,7 +264,7 @@ class _Work:
                 self.broken_off += 1
                 break
         else:
-            total *= self.whole
+            total = self.whole(total)
         return float(total)
 
     def together(self, n: int, per_state: int, make: Callable[[int], Any]) -> Rollouts:
@@ -249,8 +287,9 @@ class _Work:
             alive &= ~terminated
             if not alive.any():
                 break
-        returns[alive] *= self.whole
         vector.close()
+        if alive.any():
+            returns[alive] = self.whole(returns[alive])
         return self._result(rows, returns.reshape(n, per_state), _method(n, per_state))
 
     def single_returns(self, n: int, reason: str) -> Rollouts:
@@ -278,7 +317,7 @@ class _Work:
                 part = tail[t : t + self.horizon]
                 rows[found], returns[found, 0] = row, part @ self.discounts[: len(part)]
                 if len(part) == self.horizon and not (ended and t + self.horizon == len(tail)):
-                    returns[found] *= self.whole
+                    returns[found] = self.whole(returns[found])
                 found += 1
             self.raw, _ = self.env.reset()
         method = f"one return from each of {n:,} visited states, because {reason}"
@@ -293,6 +332,36 @@ class _Work:
         if self.broken_off:
             method += f"; the environment itself cut {self.broken_off:,} of them short"
         return Rollouts(rows, returns, method, self.horizon, self.broken_off)
+
+
+def _knows_more(found: Rollouts) -> bool:
+    """Whether copies of an environment know more than its observations tell.
+
+    Their returns then differ between visits to the same observation by more than chance: an
+    analysis of variance over the visits, of all observations that were visited more than once.
+    """
+    from scipy.stats import f
+
+    n, per_state = found.returns.shape
+    rows = np.asarray(found.observation).reshape(n, -1)
+    _, label = np.unique(rows.astype(str), axis=0, return_inverse=True)
+    label = label.reshape(-1)
+    visits = np.bincount(label)
+    again = visits[label] > 1
+    if per_state < 2 or not again.any():
+        return False
+    means = found.returns.mean(axis=1)
+    apart = means - (np.bincount(label, means) / visits)[label]
+    between = per_state * float((apart[again] ** 2).sum())
+    within = float(((found.returns - means[:, None])[again] ** 2).sum())
+    freedom = int(again.sum()) - len(np.unique(label[again]))
+    rest = int(again.sum()) * (per_state - 1)
+    size = float((found.returns[again] ** 2).sum())
+    if between <= _ROUNDING * size:
+        return False
+    if within <= _ROUNDING * size:
+        return True
+    return bool(f.sf((between / freedom) / (within / rest), freedom, rest) < _ACCIDENT)
 
 
 def _method(n: int, per_state: int) -> str:

@@ -29,6 +29,7 @@ _DISTANCE = 0.10  # likewise of W1
 _NOISE = 3.0  # times that W1 may be
 _OWN = 2.0  # likewise of the error of the figures themselves
 _SHARE = 0.03  # likewise of shares of returns
+_MANY = 10.0  # standard deviations: what is more is told as it is
 _ROUNDING = 1e-8  # of a return: what differs by less does not differ
 _WORST = 0.2  # of a standard deviation, in the worst tenth of states
 _TYPICAL = 0.125  # likewise, in all of them
@@ -168,8 +169,7 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
     checks = [
         _difference(
             "mean", group.mean_error, error, max(_BIAS * sd, atom),
-            f"means are off by {group.mean_error / sd if sd else 0.0:+.2g} standard deviations "
-            f"against {where}",
+            f"means are off by {_told(group.mean_error, sd, '+')} against {where}",
         ),
         _difference(
             "below_quantile", group.quantile_miss, group.below_tail_se, _SHARE,
@@ -180,7 +180,7 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
     if sd <= atom:
         return checks[:1]
     limit = max(noise, _DISTANCE * sd, atom)
-    distance = f"W1 is {group.w1 / sd if sd else 0.0:.2g} standard deviations against {where}"
+    distance = f"W1 is {_told(group.w1, sd)} against {where}"
     checks.append(_check("w1", group.w1, limit, distance))
     if group.w1_worst is not None:
         text = f"in one state of ten W1 is above {group.w1_worst:.2g} of its standard deviation"
@@ -205,6 +205,13 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
             )
         )  # fmt: skip
     return checks
+
+
+def _told(error: float, sd: float, sign: str = "") -> str:
+    """An error in standard deviations of the returns, or as it is where these hardly differ."""
+    if abs(error) <= _MANY * sd:
+        return f"{error / sd if sd else 0.0:{sign}.2g} standard deviations"
+    return f"{error:{sign}.2g}, where returns have a standard deviation of {sd:.2g},"
 
 
 def _pooled_sd(group: GroupValidation, atoms: tuple[float, ...]) -> float:

@@ -25,6 +25,7 @@ from lincat.runs.trial import compare
 _MOST_POINTS = 1024  # different points that are still a table
 _VISITS = 20  # of each of them, on average, at least
 _OWN_ROW = 5  # visits of a point with a row of its own, where a potential tells the others apart
+_BEGINNINGS = 1.0 / 30.0  # of records at points with fewer: the share from which they matter
 _POINTS_A_BUMP = 4  # of that potential, which is to be smooth
 _STANDS_OUT = 4.0  # standard errors of the TD error of a point that is not like its neighbours
 _WIDTHS = 12.0  # standard deviations that means must be apart, for grids about them to be narrow
@@ -122,9 +123,9 @@ def _rare_points(table: Features, pilot: Pilot, rows: int) -> Plan | None:
 
     A row that rests on one visit repeats what followed it once. So such a point takes the row of
     the nearest other one n, with returns about V(s) − V(n), V a smooth function; about all other
-    points, returns are as they are. None if records begin elsewhere (rewards that take few values
-    stay so, which is worth more than what is rare), or if V is far off at one of the points: a
-    state of its own, such as a ruin, keeps its row.
+    points, returns are as they are. None if hardly a record begins there (rewards that take few
+    values stay so, which is worth more than what is rare), or if V is far off at one of the points:
+    a state of its own, such as a ruin, keeps its row.
     """
     if not isinstance(table, Points):
         return None
@@ -134,7 +135,8 @@ def _rare_points(table: Features, pilot: Pilot, rows: int) -> Plan | None:
     visits = np.bincount(at)
     rare = visits < _OWN_ROW
     ends = steps.terminated | steps.truncated
-    if not rare[at[:1]].any() and not rare[at[1:][ends[:-1]]].any():
+    begins = np.concatenate([at[:1], at[1:][ends[:-1]]])
+    if rare[begins].mean() <= _BEGINNINGS:
         return None
     often = Points(most=_MOST_POINTS, fewest=_OWN_ROW).fit(points)
     bumps = max(often.n_features_ // _POINTS_A_BUMP, 1)

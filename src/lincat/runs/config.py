@@ -109,7 +109,7 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     # --- what is shown ---
     # Returns to check the result against: rolled out, held out, or (finite process) exact. By
-    # default a tenth of a record that is long enough, or a thousand rollouts; 0 for none.
+    # default a tenth of a record that is long enough, or four thousand rollouts; 0 for none.
     validate: _Count | None = None
     # Level of quantiles and CVaR.
     level: _Share = 0.05

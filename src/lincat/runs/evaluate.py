@@ -146,7 +146,7 @@ def evaluate(
         Learn from about the last so many transitions, where the world drifts.
     validate : int, optional
         Returns to check the result against; by default a tenth of a record that is long enough, or
-        a thousand rollouts; 0 for none.
+        four thousand rollouts; 0 for none.
     level : float
         Of quantiles and CVaR.
     below : float, optional

@@ -26,6 +26,7 @@ _DRAWN = 0.5
 _NEARLY_ALL = 0.95  # of the returns must be known, where episodes end, to leave the others out
 _MOST_SCORED = 4_000  # of these, without being asked for
 _ROLLOUTS = 4_000  # without being asked for
+_MOST_STEPS = 1_500_000  # of rollouts one by one, without being asked for
 # Rollouts from one state: enough to see its own distribution.
 _PER_STATE = 200
 
@@ -70,6 +71,7 @@ def _by_rollouts(
         gamma=opened.gamma,
         n_states=max(1, wanted // per_state),
         per_state=per_state,
+        most_steps=_MOST_STEPS if config.validate is None else None,
         seed=config.seed,
         env_options=config.env_options,
         trust_pickle=config.trust_pickle,
