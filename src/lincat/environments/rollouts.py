@@ -33,8 +33,8 @@ _LONGEST = 100_000
 #: Rollouts from each state that tell something of its distribution, however long they take.
 _LEAST = 30
 
-#: Chance of saying that copies know more than is observed though they do not.
-_ACCIDENT = 1e-4
+#: Of returns between visits, none of which may set these as far apart as they are.
+_EXCHANGES = 1000
 
 #: Share of the squares of returns up to which these are the same.
 _ROUNDING = 1e-20
@@ -337,31 +337,31 @@ class _Work:
 def _knows_more(found: Rollouts) -> bool:
     """Whether copies of an environment know more than its observations tell.
 
-    Their returns then differ between visits to the same observation by more than chance: an
-    analysis of variance over the visits, of all observations that were visited more than once.
+    Their returns then differ between visits to the same observation by more than chance: by more
+    than after any of a thousand exchanges of all returns from the same observation.
     """
-    from scipy.stats import f
-
     n, per_state = found.returns.shape
-    rows = np.asarray(found.observation).reshape(n, -1)
-    _, label = np.unique(rows.astype(str), axis=0, return_inverse=True)
+    rows = np.asarray(found.observation).reshape(n, -1).astype(str)
+    _, label = np.unique(rows, axis=0, return_inverse=True)
     label = label.reshape(-1)
-    visits = np.bincount(label)
-    again = visits[label] > 1
+    again = np.bincount(label)[label] > 1
     if per_state < 2 or not again.any():
         return False
-    means = found.returns.mean(axis=1)
-    apart = means - (np.bincount(label, means) / visits)[label]
-    between = per_state * float((apart[again] ** 2).sum())
-    within = float(((found.returns - means[:, None])[again] ** 2).sum())
-    freedom = int(again.sum()) - len(np.unique(label[again]))
-    rest = int(again.sum()) * (per_state - 1)
-    size = float((found.returns[again] ** 2).sum())
-    if between <= _ROUNDING * size:
+    order = np.argsort(label[again], kind="stable")
+    group = np.repeat(label[again][order], per_state)
+    values = found.returns[again][order].ravel()
+    values = values - np.bincount(group, values)[group] / np.bincount(group)[group]
+
+    def apart(order: Any) -> float:
+        """The sum of squares of the visits' own means, but for a factor."""
+        return float((values[order].reshape(-1, per_state).sum(axis=1) ** 2).sum())
+
+    seen = apart(slice(None))
+    if seen <= _ROUNDING * float((found.returns**2).sum()):
         return False
-    if within <= _ROUNDING * size:
-        return True
-    return bool(f.sf((between / freedom) / (within / rest), freedom, rest) < _ACCIDENT)
+    rng = np.random.default_rng(0)
+    # Groups stay where they are, as their numbers come first.
+    return all(apart(np.lexsort((rng.random(len(group)), group))) < seen for _ in range(_EXCHANGES))
 
 
 def _method(n: int, per_state: int) -> str:
