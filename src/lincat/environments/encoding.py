@@ -69,13 +69,10 @@ class Observations:
             names = _numbered("observation", low.size)
         elif isinstance(space, spaces.Tuple | spaces.Dict) and _counts_only(space):
             self.kind = "counts"
-            leaves = _leaves(space, "")
-            low, high = map(
-                np.concatenate, zip(*(_bounds(leaf) for _, leaf in leaves), strict=True)
-            )
-            names = tuple(
-                n for name, leaf in leaves for n in _numbered(name, _bounds(leaf)[0].size)
-            )
+            leaves = [(name, *_bounds(leaf)) for name, leaf in _leaves(space, "")]
+            low = np.concatenate([least for _, least, _ in leaves])
+            high = np.concatenate([most for _, _, most in leaves])
+            names = tuple(n for name, least, _ in leaves for n in _numbered(name, least.size))
         elif isinstance(space, spaces.Tuple | spaces.Dict) and space.is_np_flattenable:
             self.kind = "flat"
             low, high = _bounds(spaces.flatten_space(space))

@@ -135,6 +135,7 @@ def rollouts(
             found = work.one_by_one(n_states, per_state, most_steps)
             if not _knows_more(found):
                 return found
+            work.broken_off = 0
             why = f"{name} knows more than is observed: copies made at the same observation differ"
             return work.single_returns(n_states * per_state, why)
     except InvalidInputError:
