@@ -134,6 +134,21 @@ def test_errors_beyond_all_returns_are_told_as_they_are():
     pmf = (np.abs(grid.atoms - 5.0) < 1e-9)[None].astype(float)
     predicted = lincat.ReturnDistribution.from_pmf(np.repeat(pmf, 500, axis=0), grid)
     sentence = judge(FINE, lincat.validate(predicted, returns, description="some")).sentence
-    assert "means are off by +4, where returns have a standard deviation of 0.0021, ag" in sentence
-    assert "W1 is 4, where returns have a standard deviation of 0.0021, against some" in sentence
-    assert "standard deviations against" in judge(FINE, found(shift=0.5)).sentence
+    assert "means are off by +4, where returns have a standard deviation of 0.0021; " in sentence
+    assert "W1 is 4, where returns have a standard deviation of 0.0021; " in sentence
+    assert sentence.count("some") == 1  # what they were held against
+    assert "standard deviations" in judge(FINE, found(shift=0.5)).sentence
+
+
+def test_what_several_failures_have_in_common_is_said_once():
+    poor = Diagnosis(0.3, 0.4, None, 0.0, 3.0, 0.0, asked_error=0.5)
+    assert judge(poor, None).sentence == (
+        "Not to be trusted: means are known to 0.3 of a standard deviation only; standard "
+        "deviations are known to 0.4 of a standard deviation only; more rows help; it cannot be "
+        "told how well CVaR is known; more rows, or fewer features, help; in one of thirty states "
+        "that the headline speaks of, means are known to 0.5 of a standard deviation only; more "
+        "rows near there help; the grid is 3.0 times coarser than the returns ask for; raise "
+        "--intervals."
+    )
+    texts = [check.text for check in judge(poor, None).checks if not check.passed]
+    assert texts[0].endswith("only; more rows help")  # in a list each says all

@@ -67,6 +67,15 @@ class Diagnosis:
     asked_error: float | None = None
 
 
+@dataclass(frozen=True)
+class _Finding:
+    """A check, with its text in two: what was found, and what helps or what it was held against."""
+
+    check: Check
+    found: str
+    rest: str
+
+
 def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict:
     """Return the verdict on a run.
 
@@ -78,32 +87,40 @@ def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict
     >>> judge(None, None).trusted is None
     True
     """
-    checks: list[Check] = []
+    findings: list[_Finding] = []
     if diagnosis is not None:
         by_state = validation is not None and validation["all"].w1_worst is not None
-        checks += _of_itself(diagnosis, _SIGNED_SEEN if by_state else _SIGNED)
+        findings += _of_itself(diagnosis, _SIGNED_SEEN if by_state else _SIGNED)
     if validation is not None:
         own = 0.0 if diagnosis is None else diagnosis.mean_error or 0.0
-        checks += _against_returns(validation, own)
-    failed = [check for check in checks if not check.passed]
+        findings += _against_returns(validation, own)
+    checks = tuple(finding.check for finding in findings)
+    failed = [finding for finding in findings if not finding.check.passed]
     if failed:
-        reasons = "; ".join(check.text for check in failed)
         return Verdict(
-            trusted=False, sentence=f"Not to be trusted: {reasons}.", checks=tuple(checks)
+            trusted=False, sentence=f"Not to be trusted: {_reasons(failed)}.", checks=checks
         )
     if validation is None:
         held = "" if not checks else " The figures are precise enough, but were not held against "
         rest = f"{held}returns that were not learned from." if held else ""
-        return Verdict(trusted=None, sentence=f"Not checked.{rest}", checks=tuple(checks))
+        return Verdict(trusted=None, sentence=f"Not checked.{rest}", checks=checks)
     return Verdict(
         trusted=True,
         sentence=f"The figures agree with {validation.description}.",
-        checks=tuple(checks),
+        checks=checks,
     )
 
 
-def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
-    rows = "more rows help"
+def _reasons(failed: list[_Finding]) -> str:
+    """What was found, one after the other; what several have in common is said once, at the end."""
+    rests = [*(finding.rest for finding in failed[1:]), ""]
+    return "; ".join(
+        finding.found + (finding.rest if finding.rest != following else "")
+        for finding, following in zip(failed, rests, strict=True)
+    )
+
+
+def _of_itself(found: Diagnosis, signed: float) -> list[_Finding]:
     checks = []
     for code, what, value, limit in (
         ("precision", "means are known to", found.mean_error, _PRECISION),
@@ -113,23 +130,26 @@ def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
         if value is None:
             # With many rows, sums of many features leave memory for few blocks.
             known = what.removesuffix(" to")
-            text = f"it cannot be told how well {known}; more rows, or fewer features, help"
+            text = f"it cannot be told how well {known}"
+            checks.append(_check(code, value, limit, text, "; more rows, or fewer features, help"))
         else:
-            text = f"{what} {value:.2g} of a standard deviation only; {rows}"
-        checks.append(_check(code, value, limit, text))
+            text = f"{what} {value:.2g} of a standard deviation only"
+            checks.append(_check(code, value, limit, text, "; more rows help"))
     if found.asked_error is not None:
         text = (
             "in one of thirty states that the headline speaks of, means are known to "
-            f"{found.asked_error:.2g} of a standard deviation only; more rows near there help"
+            f"{found.asked_error:.2g} of a standard deviation only"
         )
-        checks.append(_check("precision_asked", found.asked_error, _ASKED_PRECISION, text))
+        help_ = "; more rows near there help"
+        checks.append(_check("precision_asked", found.asked_error, _ASKED_PRECISION, text, help_))
     checks.append(
         _check(
             "signed",
             found.negative_mass,
             signed,
             f"distributions have negative mass ({found.negative_mass:.2g}), so the features do "
-            "not suit; other --features, or a larger --n-step, may",
+            "not suit",
+            "; other --features, or a larger --n-step, may",
         )
     )
     checks.append(
@@ -137,8 +157,8 @@ def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
             "grid",
             found.coarser,
             _COARSER,
-            f"the grid is {found.coarser:.1f} times coarser than the returns ask for; raise "
-            "--intervals",
+            f"the grid is {found.coarser:.1f} times coarser than the returns ask for",
+            "; raise --intervals",
         )
     )
     checks.append(
@@ -146,17 +166,18 @@ def _of_itself(found: Diagnosis, signed: float) -> list[Check]:
             "off_grid",
             found.off_grid,
             _OFF_GRID,
-            f"{found.off_grid:.2g} of the mass falls off the grid; leave --low and --high out",
+            f"{found.off_grid:.2g} of the mass falls off the grid",
+            "; leave --low and --high out",
         )
     )
     return checks
 
 
-def _against_returns(validation: Validation, own: float) -> list[Check]:
+def _against_returns(validation: Validation, own: float) -> list[_Finding]:
     """Hold the figures against returns; ``own`` is their own error, in standard deviations."""
     group = validation["all"]
     sd = _pooled_sd(group, validation.atoms)
-    where = validation.description
+    where = f" ({validation.description})"
     # Where all returns are the same, a grid cannot tell them from its next atom.
     first, last = validation.atoms[0], validation.atoms[-1]
     atom = max(validation.atoms[1] - first, _ROUNDING * max(abs(first), abs(last)))
@@ -169,39 +190,37 @@ def _against_returns(validation: Validation, own: float) -> list[Check]:
     checks = [
         _difference(
             "mean", group.mean_error, error, max(_BIAS * sd, atom),
-            f"means are off by {_told(group.mean_error, sd, '+')} against {where}",
+            f"means are off by {_told(group.mean_error, sd, '+')}", where,
         ),
         _difference(
             "below_quantile", group.quantile_miss, group.below_tail_se, _SHARE,
             f"{100 * group.below_quantile:.3g} % of returns lie below the reported "
-            f"{100 * validation.tail:g} % quantile ({where})",
+            f"{100 * validation.tail:g} % quantile", where,
         ),
     ]  # fmt: skip
     if sd <= atom:
         return checks[:1]
     limit = max(noise, _DISTANCE * sd, atom)
-    distance = f"W1 is {_told(group.w1, sd)} against {where}"
-    checks.append(_check("w1", group.w1, limit, distance))
+    checks.append(_check("w1", group.w1, limit, f"W1 is {_told(group.w1, sd)}", where))
     if group.w1_worst is not None:
         text = f"in one state of ten W1 is above {group.w1_worst:.2g} of its standard deviation"
-        checks.append(_check("states", group.w1_worst, _WORST, f"{text} ({where})"))
+        checks.append(_check("states", group.w1_worst, _WORST, text, where))
     if group.w1_typical is not None:
         text = f"state by state, W1 is {group.w1_typical:.2g} standard deviations on average"
-        checks.append(_check("typical", group.w1_typical, _TYPICAL, f"{text} ({where})"))
+        checks.append(_check("typical", group.w1_typical, _TYPICAL, text, where))
     tail = abs(group.cvar_predicted - group.cvar_realised)
     # Fewer returns tell of the tail than of the whole.
     limit = max(2.0 * _BIAS * sd, noise / math.sqrt(validation.tail), atom)
     if validation.method == "exact":
         limit = max(2.0 * _BIAS * sd, atom)
-    text = f"CVaR is {group.cvar_predicted:.4g} where {group.cvar_realised:.4g} came back ({where})"
-    checks.append(_check("cvar", tail, limit, text))
+    text = f"CVaR is {group.cvar_predicted:.4g} where {group.cvar_realised:.4g} came back"
+    checks.append(_check("cvar", tail, limit, text, where))
     if group.skill is not None and group.mean_error_se is not None:
         allowed = 0.05 if sd == 0.0 else max(0.05, noise / (_NOISE * sd))
         checks.append(
             _check(
                 "skill", -group.skill, allowed,
-                f"one distribution for all states would do better (skill {group.skill:.2g}, "
-                f"{where})",
+                f"one distribution for all states would do better, skill {group.skill:.2g}", where,
             )
         )  # fmt: skip
     return checks
@@ -211,7 +230,7 @@ def _told(error: float, sd: float, sign: str = "") -> str:
     """An error in standard deviations of the returns, or as it is where these hardly differ."""
     if abs(error) <= _MANY * sd:
         return f"{error / sd if sd else 0.0:{sign}.2g} standard deviations"
-    return f"{error:{sign}.2g}, where returns have a standard deviation of {sd:.2g},"
+    return f"{error:{sign}.2g}, where returns have a standard deviation of {sd:.2g}"
 
 
 def _pooled_sd(group: GroupValidation, atoms: tuple[float, ...]) -> float:
@@ -221,12 +240,15 @@ def _pooled_sd(group: GroupValidation, atoms: tuple[float, ...]) -> float:
     return float(np.sqrt(max(mass @ (x - mass @ x) ** 2, 0.0)))
 
 
-def _check(code: str, value: float | None, limit: float, text: str) -> Check:
+def _check(code: str, value: float | None, limit: float, found: str, rest: str) -> _Finding:
     passed = value is not None and value <= limit
-    return Check(code=code, passed=passed, value=value, limit=limit, text=text)
+    check = Check(code=code, passed=passed, value=value, limit=limit, text=found + rest)
+    return _Finding(check, found, rest)
 
 
-def _difference(code: str, value: float, error: float | None, floor: float, text: str) -> Check:
+def _difference(
+    code: str, value: float, error: float | None, floor: float, found: str, rest: str
+) -> _Finding:
     """A difference from what is claimed; unknown errors let anything pass but what is gross."""
     limit = max(floor, _SURE * error) if error is not None else 3.0 * floor
-    return _check(code, abs(value), limit, text)
+    return _check(code, abs(value), limit, found, rest)
