@@ -11,7 +11,8 @@ from gymnasium.envs.classic_control.cartpole import CartPoleEnv, CartPoleVectorE
 
 import lincat.environments.rollouts
 from lincat import InvalidInputError, catalog, solve_value
-from lincat.environments.rollouts import Rollouts, rollouts
+from lincat.environments import copies
+from lincat.environments.rollouts import rollouts
 from tests.environments.cases import Counting, Hollow, Noisy, Outside, Uncopyable, turns
 
 
@@ -106,9 +107,9 @@ def test_copies_of_random_environments_part_ways(env_id):
 def test_copies_do_not_disturb_the_original(env_id):
     env = gymnasium.make(env_id)
     env.reset(seed=0)
-    before, _ = lincat.environments.rollouts._copied(env)
+    before, _ = copies.copied(env)
     for _ in range(3):
-        copied, generators = lincat.environments.rollouts._copied(env)
+        copied, generators = copies.copied(env)
         assert len(generators) >= 1
         assert copied.unwrapped is not env.unwrapped
         for _ in range(5):
@@ -236,27 +237,6 @@ def test_copies_that_know_more_than_is_observed_are_told(hides):
     assert found.returns.shape == ((200, 1) if hides else (20, 10))
     assert set(found.returns.ravel()) == {0.0, 1.0}
     assert 0.3 < found.returns.mean() < 0.7  # each observation has both
-
-
-def test_rounding_and_single_visits_say_nothing_of_what_copies_know():
-    knows_more = lincat.environments.rollouts._knows_more
-    rng = np.random.default_rng(0)
-
-    def of(observation, returns):
-        return Rollouts(np.asarray(observation), np.asarray(returns), "", 10)
-
-    certain = np.full((4, 30), 0.1) * 3.0 + 1e-17 * rng.standard_normal((4, 30))
-    assert not knows_more(of([0, 0, 1, 1], certain))
-    apart = certain + np.array([0.0, 1.0, 0.0, 0.0])[:, None]
-    assert knows_more(of([0, 0, 1, 1], apart))
-    assert not knows_more(of([0, 2, 1, 1], apart))
-    assert not knows_more(of([0, 2, 1, 3], apart))
-    assert not knows_more(of([0, 0], [[0.0], [1.0]]))
-    assert knows_more(of(["a", "a", "b"], rng.normal([[0.0], [3.0], [9.0]], 1.0, (3, 50))))
-    # Chance alone is called knowledge hardly ever.
-    rare = (rng.random((100, 30, 40)) < 0.002).astype(float)
-    calls = [knows_more(of(np.arange(30) % 7, returns)) for returns in rare]
-    assert sum(calls) <= 1
 
 
 def test_without_discounting_episodes_are_rolled_to_their_end(monkeypatch):

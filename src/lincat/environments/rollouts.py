@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from lincat._arguments import InvalidInputError, check_gamma, check_integer, fail, reason
 from lincat._typing import FloatArray
+from lincat.environments.copies import copied, knows_more, reseed
 from lincat.environments.encoding import Observations
 from lincat.environments.making import (
     Environment,
@@ -32,12 +32,6 @@ _LONGEST = 100_000
 
 #: Rollouts from each state that tell something of its distribution, however long they take.
 _LEAST = 30
-
-#: Of returns between visits, none of which may set these as far apart as they are.
-_EXCHANGES = 1000
-
-#: Share of the squares of returns up to which these are the same.
-_ROUNDING = 1e-20
 
 #: Steps between two chosen states, on average: far enough apart to tell different stories.
 _GAP = 200
@@ -133,7 +127,7 @@ def rollouts(
             if vector is not None:
                 return work.together(n_states, per_state, vector)
             found = work.one_by_one(n_states, per_state, most_steps)
-            if not _knows_more(found):
+            if not knows_more(found.observation, found.returns):
                 return found
             work.broken_off = 0
             why = f"{name} knows more than is observed: copies made at the same observation differ"
@@ -201,9 +195,9 @@ class _Work:
 
     def fresh_copy(self, env: Any) -> Any:
         """Return a copy that goes its own way: all its random numbers are new."""
-        made, generators = _copied(env)
+        made, generators = copied(env)
         for generator in generators:
-            _reseed(generator, int(self.rng.integers(2**63)))
+            reseed(generator, int(self.rng.integers(2**63)))
         return made
 
     def obstacle(self) -> str:
@@ -213,7 +207,7 @@ class _Work:
         a simulator outside Python.
         """
         try:
-            first, second = (_copied(self.env)[0] for _ in range(2))
+            first, second = (copied(self.env)[0] for _ in range(2))
         except Exception as error:
             return f"cannot be copied ({reason(error)})"
         try:
@@ -241,7 +235,7 @@ class _Work:
     def one_by_one(self, n: int, per_state: int, most_steps: int | None = None) -> Rollouts:
         """Copy the environment for each rollout."""
         rows, returns = self.observations.empty(n), np.empty((n, per_state))
-        places = [(copy.deepcopy(raw), _copied(self.env)[0]) for raw in self.visits(n)]
+        places = [(copy.deepcopy(raw), copied(self.env)[0]) for raw in self.visits(n)]
         for i, (raw, place) in enumerate(places):
             rows[i] = self.observations.one(raw)
             lift_time_limit(place)
@@ -335,64 +329,8 @@ class _Work:
         return Rollouts(rows, returns, method, self.horizon, self.broken_off)
 
 
-def _knows_more(found: Rollouts) -> bool:
-    """Whether copies of an environment know more than its observations tell.
-
-    Their returns then differ between visits to the same observation by more than chance: by more
-    than after any of a thousand exchanges of all returns from the same observation.
-    """
-    n, per_state = found.returns.shape
-    rows = np.asarray(found.observation).reshape(n, -1).astype(str)
-    _, label = np.unique(rows, axis=0, return_inverse=True)
-    label = label.reshape(-1)
-    again = np.bincount(label)[label] > 1
-    if per_state < 2 or not again.any():
-        return False
-    order = np.argsort(label[again], kind="stable")
-    group = np.repeat(label[again][order], per_state)
-    values = found.returns[again][order].ravel()
-    values = values - np.bincount(group, values)[group] / np.bincount(group)[group]
-
-    def apart(order: Any) -> float:
-        """The sum of squares of the visits' own means, but for a factor."""
-        return float((values[order].reshape(-1, per_state).sum(axis=1) ** 2).sum())
-
-    seen = apart(slice(None))
-    if seen <= _ROUNDING * float((found.returns**2).sum()):
-        return False
-    rng = np.random.default_rng(0)
-    # Groups stay where they are, as their numbers come first.
-    return all(apart(np.lexsort((rng.random(len(group)), group))) < seen for _ in range(_EXCHANGES))
-
-
 def _method(n: int, per_state: int) -> str:
     return f"{per_state:,} rollouts from copies of the environment at each of {n:,} visited states"
-
-
-def _copied(env: Any) -> tuple[Any, list[Any]]:
-    """Return a copy, with all the random number generators inside it, wherever they hide."""
-    memo: dict[int, Any] = {}
-    inner = env.unwrapped
-    # Nobody changes these as an episode proceeds, and copying them takes most of the time.
-    for name in ("spec", "metadata", "observation_space", "action_space", "P"):
-        constant = getattr(inner, name, None)
-        if constant is not None:
-            memo[id(constant)] = constant
-    shared = set(memo)
-    made = copy.deepcopy(env, memo)
-    kinds = (np.random.Generator, np.random.RandomState, random.Random)
-    copies = [thing for key, thing in memo.items() if key not in shared]
-    return made, [thing for thing in copies if isinstance(thing, kinds)]
-
-
-def _reseed(generator: Any, seed: int) -> None:
-    if isinstance(generator, np.random.Generator):
-        bits = generator.bit_generator
-        bits.state = type(bits)(seed).state
-    elif isinstance(generator, np.random.RandomState):
-        generator.seed(seed % 2**32)
-    else:
-        generator.seed(seed)
 
 
 def _vector_version(
@@ -430,7 +368,7 @@ def _moves_alike(vector: Any, env: Any, state: FloatArray, work: _Work) -> bool:
     if not isinstance(start, np.ndarray) or start.shape != (len(state), 2):
         return False
     vector.unwrapped.state = np.stack([state, state], axis=1)
-    single, _ = _copied(env)
+    single, _ = copied(env)
     raw = np.stack([np.array(work.raw)] * 2)
     for _ in range(20):
         actions = np.repeat(work.policy.act_many(raw[:1], 1), 2, axis=0)
