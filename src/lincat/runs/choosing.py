@@ -134,9 +134,7 @@ def _rare_points(table: Features, pilot: Pilot, rows: int) -> Plan | None:
     at = table.transform(points)
     visits = np.bincount(at)
     rare = visits < _OWN_ROW
-    ends = steps.terminated | steps.truncated
-    begins = np.concatenate([at[:1], at[1:][ends[:-1]]])
-    if rare[begins].mean() <= _BEGINNINGS:
+    if rare[at[steps.begins()]].mean() <= _BEGINNINGS:
         return None
     often = Points(most=_MOST_POINTS, fewest=_OWN_ROW).fit(points)
     bumps = max(often.n_features_ // _POINTS_A_BUMP, 1)
