@@ -18,6 +18,7 @@ from numba.core.dispatcher import Dispatcher
 
 import lincat
 from lincat.kernels import (
+    affine,
     bellman,
     centers,
     entries,
@@ -293,6 +294,16 @@ LOOPS = {
         centers.nearest_centers,
         (np.zeros(N, int), POINTS, np.zeros((2, 2))),
         {0: np.zeros(N - 1, int), 2: np.zeros((2, 3))},
+    ),
+    "moved": (
+        affine.move_rows,
+        (np.zeros((N, 5)), np.ones((N, 3)), np.zeros(N, int), np.full(N, 0.5)),
+        {0: np.zeros((N, 3)), 2: np.full(N, 3), 3: FEW},
+    ),
+    "spread": (
+        affine.spread_rows,
+        (np.zeros((N, 5)), np.ones((N, 3)), np.arange(5.0), np.zeros(N), ONES),
+        {0: np.zeros((N, 4)), 1: np.ones((N, 0)), 2: np.zeros(1), 3: np.full(N, np.nan), 4: FEW},
     ),
     "draws": (
         sampling.draw_outcomes,

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from lincat import kernels
 from lincat._typing import FloatArray
 from lincat.core.grid import Grid
 from lincat.core.projection import project
@@ -34,14 +35,11 @@ def shifting(grid: Grid, amount: FloatArray) -> tuple[Grid, MassMap]:
     intervals = grid.intervals + last - first
     position = amount / spacing - first
     begin = np.minimum(np.floor(position).astype(np.int64), max(last - first - 1, 0))
-    above = (position - begin)[:, None]
+    above = position - begin
 
     def moved(masses: FloatArray) -> FloatArray:
         out = np.zeros((len(masses), intervals + 1))
-        for row, at, mass, share in zip(out, begin, masses, above, strict=True):
-            row[at : at + len(mass)] = (1.0 - share) * mass
-            if share > 0.0:
-                row[at + 1 : at + 1 + len(mass)] += share * mass
+        kernels.affine.move_rows(out, np.ascontiguousarray(masses), begin, above)
         return out
 
     return Grid(low + first * spacing, low + (first + intervals) * spacing, intervals), moved
@@ -61,24 +59,7 @@ def rescaling(grid: Grid, factor: FloatArray, amount: FloatArray) -> tuple[Grid,
 
     def spread(masses: FloatArray) -> FloatArray:
         out = np.empty((len(masses), intervals + 1))
-        for row, mass, begin, size in zip(out, masses, first, cell, strict=True):
-            row[:] = _averages(np.cumsum(mass), (common.atoms - begin) / size)
-        return np.diff(out, axis=1, prepend=0.0)
+        kernels.affine.spread_rows(out, np.ascontiguousarray(masses), common.atoms, first, cell)
+        return out
 
     return common, spread
-
-
-def _averages(cdf: FloatArray, position: FloatArray) -> FloatArray:
-    """Averages, between ascending positions, of a CDF that rises evenly over each cell.
-
-    It is 0 up to position 0, ``cdf[k]`` at k + 1, and its last value from there on; so is the last
-    of the averages, of which there is one for each position: its Cramér projection.
-    """
-    knots = np.concatenate([[0.0], cdf])
-    area = np.concatenate([[0.0], np.cumsum(0.5 * (knots[1:] + knots[:-1]))])
-    inside = np.clip(position, 0.0, len(cdf))
-    k = np.minimum(inside.astype(np.int64), len(cdf) - 1)
-    share = inside - k
-    below = area[k] + share * (knots[k] + 0.5 * share * (knots[k + 1] - knots[k]))
-    below += np.maximum(position - len(cdf), 0.0) * cdf[-1]
-    return np.append(np.diff(below) / np.diff(position), cdf[-1])

@@ -50,8 +50,8 @@ def cdf_at(cdf: FloatArray, grid: Grid, x: FloatArray) -> FloatArray:
 
 def quantile(cdf: FloatArray, grid: Grid, level: FloatArray) -> FloatArray:
     """Q(level), shape (n, m) for m levels."""
-    envelope = _envelope(cdf)[:, 1:]
-    rows = [grid.atoms[np.searchsorted(row, level - _LEVEL_TOLERANCE)] for row in envelope]
+    envelope, atoms = _envelope(cdf)[:, 1:], grid.atoms
+    rows = [atoms[np.searchsorted(row, level - _LEVEL_TOLERANCE)] for row in envelope]
     return np.array(rows).reshape(len(cdf), len(level))
 
 

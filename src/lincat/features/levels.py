@@ -23,7 +23,7 @@ from lincat.features._base import Features
 from lincat.features.functions import dots
 
 _TAIL = 1e-3  # of the sample, on either side, beyond which nothing changes
-_CHUNK = 4096  # rows whose features of the function are made at a time
+_CHUNK = 1024  # rows at a time, whose features stay in the cache
 _DIGITS = 6  # of a level, as a share of the range of values
 
 
@@ -90,11 +90,8 @@ class Levels(Features):
         self.n_features_ = self.beside.n_features_ + len(levels)
 
     def _values(self, observations: Any) -> FloatArray:
-        parts = [observations]
-        if isinstance(observations, np.ndarray):
-            parts = [observations[i : i + _CHUNK] for i in range(0, len(observations), _CHUNK)]
-        value = [dots(self.of.lookup(part), self._weights_) for part in parts]
-        return np.concatenate([np.zeros(0), *value]) + self._offset_
+        value = [dots(self.of.lookup(part), self._weights_) for part in _parts(observations)]
+        return np.concatenate(value) + self._offset_
 
     def _places(self, value: FloatArray) -> FloatArray:
         """Values as shares of their range, shape (n,)."""
@@ -102,6 +99,20 @@ class Levels(Features):
         return np.asarray(np.clip((value - self._low_) / (span if span > 0.0 else 1.0), 0.0, 1.0))
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
+        first, *rest = _parts(observations)
+        made = self._of_part(first)
+        if scipy.sparse.issparse(made):
+            return scipy.sparse.vstack([made, *map(self._of_part, rest)], format="csr")
+        # Into one array: rows that are put together in the end would be written once more.
+        out = np.empty((len(observations), self.n_features_))
+        out[: len(made)] = made
+        done = len(made)
+        for part in rest:
+            out[done : done + len(part)] = self._of_part(part)
+            done += len(part)
+        return out
+
+    def _of_part(self, observations: Any) -> FeatureMatrix:
         z, levels = self._places(self._values(observations)), self._levels_
         above = np.clip(np.searchsorted(levels, z), 1, len(levels) - 1)
         share = (z - levels[above - 1]) / (levels[above] - levels[above - 1])
@@ -147,3 +158,10 @@ class Levels(Features):
         if len(levels) < 2 or (np.diff(levels) <= 0.0).any():
             raise fail("levels", "numbers in ascending order", shown(levels))
         self._settle(levels)
+
+
+def _parts(observations: Any) -> list[Any]:
+    """Observations a few at a time; lists and frames as they are."""
+    if not isinstance(observations, np.ndarray) or len(observations) <= _CHUNK:
+        return [observations]
+    return [observations[i : i + _CHUNK] for i in range(0, len(observations), _CHUNK)]

@@ -12,7 +12,7 @@
     features, columns           from observations to features; from columns of a table to rows
     centers                     of bumps, among observations
     sampling, returns, product, step_sizes   what processes, validation and schedules need
-    figures                     of distributions, for those who ask about states
+    affine, figures             of distributions: scaled and shifted; for those who ask about states
 
 Callers pass C-contiguous arrays (rows of parameters may lie apart: layout.py) of matching shapes
 and finite numbers, rho from ``reward_shifts``, delta in [0, 1], states and indices within range;

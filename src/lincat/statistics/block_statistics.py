@@ -288,9 +288,13 @@ class Statistics:
         return load(path)
 
     def _chunk(self, rows: Rows) -> int:
-        """How many such rows are summed at once: many of each reward, some tens of megabytes."""
+        """How many such rows are summed at once: many of each reward, some tens of megabytes.
+
+        A power of two, as most batches are: rows that are left over have to be copied.
+        """
         numbers = 1 if rows.kind == "states" else self.n_features or 1
-        return min(max(2**22 // numbers, 1024), 2**15)
+        fit = max(2**22 // numbers, 1024)
+        return int(min(2 ** (fit.bit_length() - 1), 2**15))
 
     def _empty(self) -> Sums:
         d = self.n_features or 0
