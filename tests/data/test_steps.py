@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,7 +53,29 @@ def test_both_makes_each_record_once(n, with_record):
     here, there = steps.both(transform)
     np.testing.assert_array_equal(here, 2.0 * steps.observation)
     np.testing.assert_array_equal(there, 2.0 * steps.next_observation)
-    assert calls == ([n + 1] if with_record else [2 * n, 2 * n])
+    # The two records are apart; of the last step of each, what follows is made beside the others.
+    assert calls == ([n + 1] if with_record else [2 * n + 2] if n > 1 else [2, 2])
+
+
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=12), st.sampled_from(["rows", "sparse"]))
+def test_both_is_what_each_row_is_made_into(numbers, form):
+    """Whatever follows what: by chance, by a step, or not at all."""
+    here = np.array(numbers, dtype=float)[:, None]
+    there = np.roll(here, -1, axis=0)
+    there[::3] += 5.0
+    no = np.zeros(len(here), bool)
+    steps = Steps(here, np.zeros(len(here)), there, no, no)
+
+    def transform(points):
+        made = np.column_stack([points, points**2])
+        return made if form == "rows" else scipy.sparse.csr_array(made)
+
+    for found, points in zip(steps.both(transform), (here, there), strict=True):
+        wanted = transform(points)
+        assert type(found) is type(wanted)
+        if form == "sparse":
+            found, wanted = found.toarray(), wanted.toarray()
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_discounts_are_as_given_or_gamma_and_0_at_ends():

@@ -85,11 +85,29 @@ class Steps:
         return Steps(*columns)
 
     def both(self, transform: Callable[[Any], Any]) -> tuple[Any, Any]:
-        """Return what ``transform`` makes of observations and next observations, once if it can."""
-        if self.record is None:
+        """Return what ``transform`` makes of observations and next observations, once if it can.
+
+        It has to make of each observation what it makes of it alone, whatever comes with it.
+        """
+        if self.record is not None:
+            made = transform(self.record)
+            return made[:-1], made[1:]
+        n, new = len(self), self._new_points()
+        if new is None or len(new) > n // 2:
             return transform(self.observation), transform(self.next_observation)
-        made = transform(self.record)
-        return made[:-1], made[1:]
+        made = transform(np.concatenate([self.observation, self.next_observation[new]]))
+        follows = np.arange(1, n + 1)
+        follows[new] = np.arange(n, n + len(new))
+        return made[:n], made[follows]
+
+    def _new_points(self) -> IntArray | None:
+        """Rows whose next observation is not the one of the row below; None of what is no point."""
+        here, there = self.observation, self.next_observation
+        if any(not isinstance(x, np.ndarray) or x.dtype.kind != "f" for x in (here, there)):
+            return None
+        same = there[:-1] == here[1:]
+        other = np.flatnonzero(~same.all(axis=tuple(range(1, same.ndim))))
+        return np.append(other, len(self) - 1)
 
     def begins(self) -> IntArray:
         """Return the numbers of the steps that records begin with, the first step among them."""

@@ -10,6 +10,7 @@ and linear in between: so they sum to 1.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -23,7 +24,8 @@ from lincat.features._base import Features
 from lincat.features.functions import dots
 
 _TAIL = 1e-3  # of the sample, on either side, beyond which nothing changes
-_CHUNK = 1024  # rows at a time, whose features stay in the cache
+_CHUNK = 4096  # rows whose features of the function are made at a time
+_WIDE_CHUNK = 1024  # rows whose other features are: they may be wide, and should stay in the cache
 _DIGITS = 6  # of a level, as a share of the range of values
 
 
@@ -90,7 +92,9 @@ class Levels(Features):
         self.n_features_ = self.beside.n_features_ + len(levels)
 
     def _values(self, observations: Any) -> FloatArray:
-        value = [dots(self.of.lookup(part), self._weights_) for part in _parts(observations)]
+        value = [
+            dots(self.of.lookup(part), self._weights_) for part in _parts(observations, _CHUNK)
+        ]
         return np.concatenate(value) + self._offset_
 
     def _places(self, value: FloatArray) -> FloatArray:
@@ -99,29 +103,31 @@ class Levels(Features):
         return np.asarray(np.clip((value - self._low_) / (span if span > 0.0 else 1.0), 0.0, 1.0))
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
-        first, *rest = _parts(observations)
-        made = self._of_part(first)
-        if scipy.sparse.issparse(made):
-            return scipy.sparse.vstack([made, *map(self._of_part, rest)], format="csr")
-        # Into one array: rows that are put together in the end would be written once more.
-        out = np.empty((len(observations), self.n_features_))
-        out[: len(made)] = made
-        done = len(made)
-        for part in rest:
-            out[done : done + len(part)] = self._of_part(part)
-            done += len(part)
+        z = self._places(self._values(observations))
+        first, *rest = _parts(observations, _WIDE_CHUNK)
+        beside = self.beside.lookup(first)
+        if scipy.sparse.issparse(beside):
+            beside = self.beside.lookup(observations) if rest else beside
+            return scipy.sparse.hstack(
+                [beside, scipy.sparse.csr_array(self._hats(z))], format="csr"
+            )
+        # Into one array: rows that were put together in the end would be written once more.
+        out = np.empty((len(z), self.n_features_))
+        begin, d = 0, self.beside.n_features_
+        for made in itertools.chain([beside], map(self.beside.lookup, rest)):
+            rows = slice(begin, begin + len(made))
+            out[rows, :d], out[rows, d:] = made, self._hats(z[rows])
+            begin = rows.stop
         return out
 
-    def _of_part(self, observations: Any) -> FeatureMatrix:
-        z, levels = self._places(self._values(observations)), self._levels_
+    def _hats(self, z: FloatArray) -> FloatArray:
+        """The hats of places, shape (n, levels)."""
+        levels = self._levels_
         above = np.clip(np.searchsorted(levels, z), 1, len(levels) - 1)
         share = (z - levels[above - 1]) / (levels[above] - levels[above - 1])
         hats, rows = np.zeros((len(z), len(levels))), np.arange(len(z))
         hats[rows, above - 1], hats[rows, above] = 1.0 - share, share
-        beside = self.beside.lookup(observations)
-        if scipy.sparse.issparse(beside):
-            return scipy.sparse.hstack([beside, scipy.sparse.csr_array(hats)], format="csr")
-        return np.hstack([beside, hats])
+        return hats
 
     def _remarks(self, observations: Any) -> list[str]:
         return self.beside.remarks(observations)
@@ -160,8 +166,8 @@ class Levels(Features):
         self._settle(levels)
 
 
-def _parts(observations: Any) -> list[Any]:
-    """Observations a few at a time; lists and frames as they are."""
-    if not isinstance(observations, np.ndarray) or len(observations) <= _CHUNK:
+def _parts(observations: Any, size: int) -> list[Any]:
+    """Observations so many at a time; lists and frames as they are."""
+    if not isinstance(observations, np.ndarray) or len(observations) <= size:
         return [observations]
-    return [observations[i : i + _CHUNK] for i in range(0, len(observations), _CHUNK)]
+    return [observations[i : i + size] for i in range(0, len(observations), size)]

@@ -117,10 +117,10 @@ class Nearby(Features):
         """The weights of the nearest centres, in the order of their numbers, and these numbers."""
         near = self._near_
         if near == len(self.centers_):  # there is none that could take another's place
-            distance, nearest = self._tree_.query(z, k=np.arange(1, near + 1), workers=-1)
+            distance, nearest = self._tree_.query(z, k=np.arange(1, near + 1))
             reach = 2.0 * distance[:, -1:]
         else:
-            distance, nearest = self._tree_.query(z, k=np.arange(1, near + 2), workers=-1)
+            distance, nearest = self._tree_.query(z, k=np.arange(1, near + 2))
             distance, nearest, reach = distance[:, :-1], nearest[:, :-1], distance[:, -1:]
         x = distance / np.where(reach > 0.0, reach, 1.0)
         weight = (1.0 - x) ** 4 * (4.0 * x + 1.0)
