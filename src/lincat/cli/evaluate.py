@@ -37,8 +37,8 @@ _EXAMPLE: dict[str, Any] = {
     "source": ["gym:CartPole-v1"],
     "policy": "balance",
     "gamma": 0.95,
-    "steps": 400_000,
-    "warm_up": 100_000,  # a quarter of them: plans of numbers are made sooner
+    "steps": 250_000,
+    "warm_up": 50_000,  # a fifth of them: plans of numbers are made sooner
     "n_envs": 64,
     "validate": 10_000,
     "below": 10.0,
