@@ -1,11 +1,14 @@
 """Steps: slices and joints, with the record that they are parts of."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 
 
@@ -57,14 +60,19 @@ def test_both_makes_each_record_once(n, with_record):
     assert calls == ([n + 1] if with_record else [2 * n + 2] if n > 1 else [2, 2])
 
 
-@given(st.lists(st.integers(0, 2), min_size=1, max_size=12), st.sampled_from(["rows", "sparse"]))
-def test_both_is_what_each_row_is_made_into(numbers, form):
-    """Whatever follows what: by chance, by a step, or not at all."""
+@given(
+    st.lists(st.integers(0, 2), min_size=1, max_size=12),
+    st.integers(1, 4),
+    st.sampled_from([1, 3, 30]),
+    st.sampled_from(["rows", "sparse"]),
+)
+def test_both_is_what_each_row_is_made_into(numbers, ahead, broken, form):
+    """Whatever follows what: by chance, by steps, or not at all."""
     here = np.array(numbers, dtype=float)[:, None]
-    there = np.roll(here, -1, axis=0)
-    there[::3] += 5.0
+    there = np.roll(here, -ahead, axis=0)
+    there[::broken] += 5.0
     no = np.zeros(len(here), bool)
-    steps = Steps(here, np.zeros(len(here)), there, no, no)
+    steps = Steps(here, np.zeros(len(here)), there, no, no, ahead=ahead)
 
     def transform(points):
         made = np.column_stack([points, points**2])
@@ -76,6 +84,40 @@ def test_both_is_what_each_row_is_made_into(numbers, form):
         if form == "sparse":
             found, wanted = found.toarray(), wanted.toarray()
         np.testing.assert_array_equal(found, wanted)
+
+
+def test_sums_of_several_steps_make_each_observation_once():
+    """n steps as one lead n rows below, but for the last of a record."""
+    calls = []
+
+    def transform(points):
+        calls.append(len(points))
+        return points
+
+    batches = [unbroken(9)[:5], unbroken(9)[5:]]
+    steps = joined(list(n_step(batches, 3, 0.9)))
+    assert steps.ahead == 3
+    here, there = steps.both(transform)
+    np.testing.assert_array_equal(there, steps.next_observation)
+    np.testing.assert_array_equal(here, steps.observation)
+    assert calls == [9 + 3]
+
+
+@pytest.mark.parametrize("form", ["record", "rows", "apart"])
+def test_what_is_known_of_points_goes_with_them(form):
+    steps = unbroken(7)
+    if form != "record":
+        steps = joined([steps[:4], steps[4:]])
+    if form == "apart":
+        steps = dataclasses.replace(steps, next_observation=steps.next_observation + 100.0)
+    known = (steps.observation.sum(axis=1), steps.next_observation.sum(axis=1))
+
+    def transform(points, total):
+        np.testing.assert_array_equal(total, points.sum(axis=1))
+        return total
+
+    for found, expected in zip(steps.both(transform, known), known, strict=True):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_discounts_are_as_given_or_gamma_and_0_at_ends():

@@ -53,6 +53,25 @@ def test_an_unbroken_record_is_transformed_once_and_to_the_same(features, dtype,
     np.testing.assert_array_equal(dense(got.phi_next), dense(expected.phi_next))
 
 
+@pytest.mark.parametrize("beside", ["dense", "sparse"])
+def test_levels_of_the_potential_are_made_of_its_values(beside):
+    """Its values are at hand; the features are those that the observations make."""
+    rng = np.random.default_rng(2)
+    sample = rng.normal(size=(5000, 2))
+    about = lincat.Fourier(order=3).fit(sample)
+    weights = rng.normal(size=about.n_features_)
+    other = lincat.Scaling() if beside == "dense" else lincat.Tiles(tilings=4, bins=3)
+    features = lincat.Levels(other.fit(sample), about, weights, 0.5).fit(sample)
+    learner = lincat.CategoricalLSTD(gamma=0.9)
+    steps = steps_of(sample[:-1], sample[1:])
+    got = Model(features, learner, Potential(about, weights, 0.5)).transitions(steps)
+    for phi, observations in ((got.phi, sample[:-1]), (got.phi_next, sample[1:])):
+        expected = features.transform(observations)
+        np.testing.assert_allclose(dense(phi), dense(expected), atol=1e-9)
+    moved = Model(features, learner, Potential(about, weights, 0.25)).transitions(steps)
+    np.testing.assert_allclose(dense(moved.phi), dense(got.phi), atol=1e-9)
+
+
 @given(
     arrays(np.float64, (6, 3), elements=finite_floats(-1, 1)),
     st.lists(st.integers(0, 2), min_size=3, max_size=3),

@@ -89,4 +89,5 @@ def _sums(steps: Steps, ready: int, n: int, gamma: float) -> Steps:
         truncated=steps.truncated[last],
         discount=discount,
         weight=weight,
+        ahead=n,
     )

@@ -55,6 +55,8 @@ class Steps:
     record : array of shape (n + 1, m), or None
         Points that follow each other without a gap: ``observation`` is ``record[:-1]`` and
         ``next_observation`` is ``record[1:]``, and features need not be made twice.
+    ahead : int
+        How many rows below a next observation is to be found, as a rule.
     """
 
     observation: Any
@@ -67,6 +69,7 @@ class Steps:
     time: IntArray | None = None
     action_noise: FloatArray | None = None
     record: FloatArray | None = None
+    ahead: int = 1
 
     def __len__(self) -> int:
         return len(self.reward)
@@ -75,39 +78,49 @@ class Steps:
         """Return a slice, without copying."""
         columns: list[Any] = [None if x is None else x[part] for x in self._columns()]
         start, stop, stride = part.indices(len(self))
+        record = None
         if self.record is not None and stride == 1 and start < stop:
-            columns.append(self.record[start : stop + 1])
+            record = self.record[start : stop + 1]
+        columns += [record, self.ahead]
         return Steps(*columns)
 
     def copy(self) -> Steps:
         """Return steps that share no memory with these."""
         columns: list[Any] = [None if x is None else x.copy() for x in self._columns()]
+        columns += [None, self.ahead]
         return Steps(*columns)
 
-    def both(self, transform: Callable[[Any], Any]) -> tuple[Any, Any]:
+    def both(
+        self, transform: Callable[..., Any], *known: tuple[FloatArray, FloatArray]
+    ) -> tuple[Any, Any]:
         """Return what ``transform`` makes of observations and next observations, once if it can.
 
-        It has to make of each observation what it makes of it alone, whatever comes with it.
+        It has to make of each observation what it makes of it alone, whatever comes with it. What
+        is ``known`` of them, numbers of observations and of next ones, is given to it as well.
         """
         if self.record is not None:
-            made = transform(self.record)
+            with_last = (np.append(here, there[-1]) for here, there in known)
+            made = transform(self.record, *with_last)
             return made[:-1], made[1:]
         n, new = len(self), self._new_points()
         if new is None or len(new) > n // 2:
-            return transform(self.observation), transform(self.next_observation)
-        made = transform(np.concatenate([self.observation, self.next_observation[new]]))
-        follows = np.arange(1, n + 1)
+            here, there = zip((self.observation, self.next_observation), *known, strict=True)
+            return transform(*here), transform(*there)
+        pairs = ((self.observation, self.next_observation), *known)
+        made = transform(*(np.concatenate([here, there[new]]) for here, there in pairs))
+        follows = np.arange(self.ahead, n + self.ahead)
         follows[new] = np.arange(n, n + len(new))
         return made[:n], made[follows]
 
     def _new_points(self) -> IntArray | None:
-        """Rows whose next observation is not the one of the row below; None of what is no point."""
+        """Rows whose next observation is not ``ahead`` rows below; None of what is no point."""
         here, there = self.observation, self.next_observation
         if any(not isinstance(x, np.ndarray) or x.dtype.kind != "f" for x in (here, there)):
             return None
-        same = there[:-1] == here[1:]
+        within = max(len(self) - self.ahead, 0)
+        same = there[:within] == here[self.ahead :]
         other = np.flatnonzero(~same.all(axis=tuple(range(1, same.ndim))))
-        return np.append(other, len(self) - 1)
+        return np.concatenate([other, np.arange(within, len(self))])
 
     def begins(self) -> IntArray:
         """Return the numbers of the steps that records begin with, the first step among them."""
@@ -120,7 +133,7 @@ class Steps:
         return np.where(self.terminated, 0.0, given)
 
     def _columns(self) -> list[Any]:
-        return [getattr(self, field.name) for field in fields(self) if field.name != "record"]
+        return [getattr(self, x.name) for x in fields(self) if x.name not in ("record", "ahead")]
 
 
 def joined(parts: Sequence[Steps]) -> Steps:
@@ -139,4 +152,5 @@ def joined(parts: Sequence[Steps]) -> Steps:
         return parts[0]
     columns: Any = zip(*(part._columns() for part in parts), strict=True)
     whole: list[Any] = [None if c[0] is None else np.concatenate(c) for c in columns]
+    whole += [None, parts[0].ahead]
     return Steps(*whole)

@@ -21,11 +21,10 @@ from lincat._arguments import check_array, check_integer, check_number, fail
 from lincat._text import shown
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.features._base import Features
-from lincat.features.functions import dots
+from lincat.features.functions import chunks, function_values
 
 _TAIL = 1e-3  # of the sample, on either side, beyond which nothing changes
-_CHUNK = 4096  # rows whose features of the function are made at a time
-_WIDE_CHUNK = 1024  # rows whose other features are: they may be wide, and should stay in the cache
+_CHUNK = 1024  # rows whose features are made at a time: they may be wide, and stay in the cache
 _DIGITS = 6  # of a level, as a share of the range of values
 
 
@@ -92,10 +91,7 @@ class Levels(Features):
         self.n_features_ = self.beside.n_features_ + len(levels)
 
     def _values(self, observations: Any) -> FloatArray:
-        value = [
-            dots(self.of.lookup(part), self._weights_) for part in _parts(observations, _CHUNK)
-        ]
-        return np.concatenate(value) + self._offset_
+        return function_values(self.of, self._weights_, observations) + self._offset_
 
     def _places(self, value: FloatArray) -> FloatArray:
         """Values as shares of their range, shape (n,)."""
@@ -103,8 +99,16 @@ class Levels(Features):
         return np.asarray(np.clip((value - self._low_) / (span if span > 0.0 else 1.0), 0.0, 1.0))
 
     def _transform(self, observations: Any, grow: bool) -> FeatureMatrix:
-        z = self._places(self._values(observations))
-        first, *rest = _parts(observations, _WIDE_CHUNK)
+        return self.transform_at(observations, self._values(observations))
+
+    def along(self, of: Features, weights: FloatArray, offset: float) -> bool:
+        """Return whether the levels are of this very function."""
+        return of is self.of and offset == self._offset_ and np.array_equal(weights, self._weights_)
+
+    def transform_at(self, observations: Any, value: FloatArray) -> FeatureMatrix:
+        """Return the features of observations whose values of the function are known, (n,)."""
+        z = self._places(value)
+        first, *rest = chunks(observations, _CHUNK)
         beside = self.beside.lookup(first)
         if scipy.sparse.issparse(beside):
             beside = self.beside.lookup(observations) if rest else beside
@@ -164,10 +168,3 @@ class Levels(Features):
         if len(levels) < 2 or (np.diff(levels) <= 0.0).any():
             raise fail("levels", "numbers in ascending order", shown(levels))
         self._settle(levels)
-
-
-def _parts(observations: Any, size: int) -> list[Any]:
-    """Observations so many at a time; lists and frames as they are."""
-    if not isinstance(observations, np.ndarray) or len(observations) <= size:
-        return [observations]
-    return [observations[i : i + size] for i in range(0, len(observations), size)]

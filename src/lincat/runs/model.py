@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy.sparse
@@ -22,6 +22,7 @@ from lincat.data.transitions import Transitions
 from lincat.features._base import Features
 from lincat.features.files import load_features
 from lincat.features.files import save_bytes as features_bytes
+from lincat.features.levels import Levels
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load
@@ -134,17 +135,22 @@ class Model:
 
     def transitions(self, steps: Steps) -> Transitions:
         """Return steps with their features, as the learner takes them."""
+        features, potential = self.features, self.potential
+        value: tuple[FloatArray, FloatArray] | None = None
+        if potential is not None and potential.features is not features:
+            value = potential.both_values(steps)
         with self._alone:
-            phi, phi_next = steps.both(self.features.transform)
+            if value is not None and _levels_of(features, potential):
+                phi, phi_next = steps.both(features.transform_at, value)
+            else:
+                phi, phi_next = steps.both(features.transform)
         columns = (steps.terminated, steps.discount, steps.weight, steps.truncated)
         transitions = Transitions(phi, steps.reward, phi_next, *columns)
-        if self.potential is None:
+        if potential is None:
             return transitions
-        if self.potential.features is self.features:  # a table, whose rows are at hand
-            value, value_next = map(self.potential.of_rows, (phi, phi_next))
-        else:
-            value, value_next = self.potential.both_values(steps)
-        centred = transitions.centred(value, value_next, self.learner.gamma)
+        if value is None:  # of a table, whose rows are at hand
+            value = potential.of_rows(phi), potential.of_rows(phi_next)
+        centred = transitions.centred(*value, self.learner.gamma)
         if self.scale is None:
             return centred
         return self.scale.in_units(centred, steps, self.learner.gamma)
@@ -247,6 +253,15 @@ class Model:
             centre = None if known.centre is None else averaged(known.centre, group)
             known = known.through(lambda one: averaged(one, group), unknown=unknown, centre=centre)
         return ReturnDistribution(averaged(each.cdf_values, group), each.grid, known)
+
+
+def _levels_of(features: Features, potential: Potential | None) -> TypeGuard[Levels]:
+    """Whether these are levels of this very potential, whose values are then made once."""
+    return (
+        potential is not None
+        and isinstance(features, Levels)
+        and features.along(potential.features, potential.weights, potential.offset)
+    )
 
 
 def averaged(rows: FloatArray, group: Any) -> FloatArray:

@@ -21,7 +21,7 @@ from lincat._tensors import pack, read_packed, unpack
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.data.steps import Steps
 from lincat.features._base import Features
-from lincat.features.functions import dots
+from lincat.features.functions import dots, function_values
 from lincat.solvers.influence import cosines
 from lincat.solvers.moments import solve_square
 
@@ -180,7 +180,7 @@ class Potential:
     def values(self, observations: Any) -> FloatArray:
         """Return V of n observations, shape (n,)."""
         if not self.features.table:
-            return dots(self.features.lookup(observations), self.weights) + self.offset
+            return function_values(self.features, self.weights, observations) + self.offset
         known = self.features.knows(observations)
         rows = np.full(len(known), len(self.weights))
         rows[known] = self.features.lookup(observations[known])
