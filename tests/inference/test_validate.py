@@ -3,6 +3,7 @@ import json
 import msgspec
 import numpy as np
 import pytest
+import scipy.signal
 import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
@@ -208,6 +209,18 @@ def test_typical_distance_of_states_is_told_without_its_noise():
     assert lincat.validate(right, y[:, :1])["all"].w1_typical is None  # too few for each
 
 
+def test_what_hardly_ever_happens_is_no_error_of_states_by_chance():
+    """One return in a hundred is 1, as predicted: 30 for each of 100 states, 100 times."""
+    grid, typical = lincat.Grid(0.0, 1.0, 1), []
+    for seed in range(100):
+        y = (np.random.default_rng(seed).random((100, 30)) < 0.01).astype(float)
+        right = lincat.ReturnDistribution(np.full((100, 1), 0.99), grid)
+        typical.append(lincat.validate(right, y)["all"].w1_typical)
+    assert np.mean(np.array(typical) > 0.125) < 0.1
+    wrong = lincat.ReturnDistribution(np.full((100, 1), 0.9), grid)
+    assert lincat.validate(wrong, y)["all"].w1_typical > 0.5
+
+
 def test_few_stretches_tell_little_of_a_share():
     """Ten stretches of which none goes below: the error is that of ten returns, not nothing."""
     dist = lincat.ReturnDistribution(np.tile([0.05, 0.5], (200, 1)), lincat.Grid(0.0, 2.0, 2))
@@ -216,7 +229,24 @@ def test_few_stretches_tell_little_of_a_share():
     assert few.below_tail == 0.0
     assert few.below_tail_se == pytest.approx(np.sqrt(0.05 * 0.95 / 10))
     many = lincat.validate(dist, y, blocks=np.repeat(np.arange(40), 5))["all"]
-    assert many.below_tail_se == 0.0
+    assert many.below_tail_se == pytest.approx(np.sqrt(0.44 * 0.05 * 0.95 / 40))
+
+
+def test_share_below_a_quantile_scatters_as_returns_that_overlap():
+    """G − V correlates by gamma^t: the error of the share, against that of 3,000 walks."""
+    gamma, stretch, stretches, walks = 0.95, 40, 25, 3000
+    rng = np.random.default_rng(0)
+    noise = np.sqrt(1.0 - gamma**2) * rng.standard_normal((walks, stretches * stretch))
+    before = gamma * rng.standard_normal((walks, 1))
+    z, _ = scipy.signal.lfilter([1.0], [1.0, -gamma], noise, zi=before)
+    y = np.where(z < scipy.stats.norm.ppf(0.05), 0.0, 2.0)
+    true = (y == 0.0).mean(axis=1).std()
+    shape = (y.shape[1], 1)
+    dist = lincat.ReturnDistribution(np.tile([0.05, 0.5], shape), lincat.Grid(0.0, 2.0, 2))
+    blocks = np.repeat(np.arange(stretches), stretch)
+    found = [lincat.validate(dist, row, blocks=blocks)["all"].below_tail_se for row in y[:100]]
+    assert min(found) == pytest.approx(true, rel=0.1)  # at the least, however few go below
+    assert np.median(found) == pytest.approx(true, rel=0.35)
 
 
 def test_a_share_that_is_too_large_is_no_excuse_for_itself():

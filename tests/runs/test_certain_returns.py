@@ -26,6 +26,28 @@ def test_a_certain_return_of_points_is_learned_as_such():
     assert found.grid.intervals < 5000
 
 
+def test_certain_returns_that_differ_from_state_to_state_are_trusted():
+    """A number that falls by a tenth at each step, its square the reward: G(x) = x²/(1 − 0.9³).
+
+    What is left about a potential is the error of features: small beside how returns differ, in
+    units of its own as large as any.
+    """
+    steps = np.arange(30)
+    begin = np.random.default_rng(0).uniform(1.0, 10.0, 200)
+    x = (begin[:, None] * 0.9**steps).ravel()
+    log = {"obs_x": x, "reward": x**2, "next_obs_x": 0.9 * x, "terminated": np.zeros(len(x), bool)}
+    run = lincat.evaluate(log, gamma=0.9)
+    assert run.model.potential is not None
+    at = np.array([2.0, 5.0, 8.0])
+    true = at**2 / (1.0 - 0.9**3)
+    found = run.predict(at[:, None])
+    tenth = 0.1 * np.std(x**2) / (1.0 - 0.9**3)
+    np.testing.assert_allclose(found.mean(), true, atol=0.2 * tenth)
+    np.testing.assert_allclose(found.quantile(0.05), true, atol=0.3 * tenth)
+    assert found.proper().std().max() < 0.3 * tenth
+    assert run.trusted is True, run.verdict
+
+
 def test_rollouts_that_are_cut_off_agree_with_what_would_follow():
     """A car that never reaches the goal: every return is −1/(1 − gamma)."""
     run = lincat.evaluate("gym:MountainCar-v0", gamma=0.9, steps=3_000, validate=100)

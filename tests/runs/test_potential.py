@@ -180,14 +180,17 @@ def test_errors_are_kept_in_files_and_others_are_refused(tmp_path):
     path.write_bytes(content)
     for back in (Potential.read(path, features), pickle.loads(pickle.dumps(known))):
         np.testing.assert_array_equal(back.directions, known.directions)
-    for change, text in (
-        (lambda a: a[:, 1:].copy(), "directions: expected an array"),
-        (lambda a: a[:0], "directions: expected at least one"),
-        (lambda a: a * np.nan, "directions: expected finite"),
+        assert back.spread == known.spread == np.std(known.values(data.observation))
+    for name, change, text in (
+        ("directions", lambda a: a[:, 1:].copy(), "directions: expected an array"),
+        ("directions", lambda a: a[:0], "directions: expected at least one"),
+        ("directions", lambda a: a * np.nan, "directions: expected finite"),
+        ("spread", lambda a: -a, "spread: expected"),
+        ("spread", lambda a: a[:0], "spread: expected an array"),
     ):
 
-        def broken(arrays, change=change):
-            arrays["directions"] = change(arrays["directions"])
+        def broken(arrays, name=name, change=change):
+            arrays[name] = change(arrays[name])
 
         changed = packed.rewritten(content, "lincat potential", change_arrays=broken)
         packed.refused(lambda p: Potential.read(p, features), path, changed, text)
@@ -225,6 +228,7 @@ def test_an_id_that_a_table_does_not_know_is_worth_the_mean_of_all(tmp_path):
     walk = ids(300)
     table = lincat.Tabular().fit(walk.observation)
     V = Potential.of_table(table, walk, 0.9)
+    assert V.spread == pytest.approx(np.std(V.values(walk.observation)))
     assert V.values(np.array([7, 999])).tolist() == [V.of_rows(table.lookup([7]))[0], V.offset]
     (tmp_path / "V").write_bytes(V.save_bytes())
     again = Potential.read(tmp_path / "V", table)

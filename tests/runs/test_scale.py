@@ -188,6 +188,7 @@ def test_files_bring_it_back_and_others_are_refused(tmp_path):
     back = Scale.read(path, features)
     np.testing.assert_array_equal(back.values(data.observation), scale.values(data.observation))
     np.testing.assert_array_equal(back.nodes, scale.nodes)
+    assert back.large == scale.large == np.quantile(scale.values(data.observation), 0.9)
     assert back.save_bytes() == content
     packed.refused(lambda p: Scale.read(p, features), path, content[:40])
 

@@ -230,6 +230,23 @@ def test_coarser_sums_keep_means_and_squares(seed, sparse):
     assert coarse.cross.shape == fine.cross.shape
 
 
+def test_a_reward_that_comes_often_is_a_node_of_fewer_too():
+    """Nothing, but now and then a payment of any size: nodes are about payments, not about 0."""
+    rng, n = np.random.default_rng(0), 20_000
+    reward = np.where(rng.random(n) < 0.02, 1000.0 * rng.random(n) ** 2, 0.0)
+    state = np.zeros(n, dtype=np.int64)
+    model = lincat.CategoricalLSTD(gamma=0.9, n_features=1, nodes=24)
+    model.fit(state, reward, state, terminated=rng.random(n) < 0.1)
+    totals = model.statistics_.totals()
+    nothing = (totals.reward == 0.0) & (np.abs(totals.phi_sum[:, 0]) > 0.4 * n * totals.power)
+    assert nothing.any()
+    kept = totals.coarser().phi_sum[nothing, 0] / totals.phi_sum[nothing, 0]
+    np.testing.assert_allclose(kept, 1.0, atol=0.01)
+    # Most returns are nothing, or nearly: how nodes split payments says little of them.
+    low, high = model.predict([0], confidence=0.95).interval("cvar", 0.05)
+    assert high[0] - low[0] < 0.1 * model.predict([0]).std()[0]
+
+
 def test_errors_without_a_direction_are_refused():
     with pytest.raises(lincat.InvalidInputError, match="at least one direction"):
         Ensemble(np.zeros((0, 2, 3)))

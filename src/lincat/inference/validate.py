@@ -20,6 +20,11 @@ from lincat.inference.validation import GroupValidation, Method, Validation
 _ENOUGH = 30  # returns per state from which its own empirical distribution says something
 _WORST = 0.9  # share of states that are no worse than the worst
 _FEW_STRETCHES = 20  # of a record, whose own spread is hardly known
+# Returns t rows apart correlate by gamma^t: in units of half a stretch, which is the horizon, by
+# exp(-t). This is the integral over t of the correlation of whether two such normal numbers lie
+# below their 5 % quantile: so much more than its part of a stretch a single row is worth.
+_IN_STRETCH = 0.44
+_SCATTER = math.sqrt(math.pi / 2.0 - 1.0)  # of |N| over its mean; sums of such scatter less
 _SMALLEST_SD = 0.1  # of that of all returns together: what is nearly certain is measured in it
 _FORGIVEN = 2.0  # spacings by which a quantile may be off: projection smears atoms
 _FORGIVEN_SD = 0.02  # likewise, of the standard deviation of all returns
@@ -234,7 +239,8 @@ class _Cases:
 
         Shares of a fifth scatter more than the claimed twentieth: their error would excuse them.
         Of few stretches often none goes below at all; then their spread says nothing, and the error
-        is that of as many returns as stretches.
+        is that of as many returns as stretches. Of more, one or two may go below, and for a few
+        rows only: it is at least that of returns that share their rewards.
         """
         claimed = self.tail * (1.0 - self.tail)
         if 0.0 < below < 1.0:
@@ -243,9 +249,8 @@ class _Cases:
             return error
         share = np.bincount(block, state)
         share = share[share > 0.0]
-        if len(share) >= _FEW_STRETCHES:
-            return error
-        return max(error, math.sqrt(claimed * float((share**2).sum())))
+        least = claimed * float((share**2).sum())
+        return max(error, math.sqrt(least if len(share) < _FEW_STRETCHES else _IN_STRETCH * least))
 
     def _distances(self, rows: IntArray) -> tuple[float | None, float | None]:
         """How far off distributions are where they are worst, and on average, in deviations."""
@@ -254,8 +259,11 @@ class _Cases:
         if self.exact or self.w1 is None or not (unit > 0.0).all():
             return None, None
         w1, noise = self.w1[rows] / unit, self.w1_noise[rows] / unit
+        # By chance their average is larger, as where states hardly ever gain anything.
+        scatter = min(float((w1 - noise).std()), _SCATTER * float(np.sqrt((noise**2).mean())))
+        least = max(float(w1.mean()) - 2.0 * scatter / math.sqrt(len(w1)), 0.0)
         # Noise and error add up about like independent numbers: by their squares.
-        typical = math.sqrt(max(float(w1.mean() ** 2 - noise.mean() ** 2), 0.0))
+        typical = math.sqrt(max(least**2 - float(noise.mean()) ** 2, 0.0))
         return float(np.quantile(w1 - noise, _WORST)), typical
 
     def summary(self, name: str, rows: IntArray) -> GroupValidation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,13 @@ import scipy.sparse
 
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.distribution import ReturnDistribution
-from lincat.inference.moment_errors import moment_errors
+from lincat.inference.moment_errors import MomentErrors, moment_errors
 from lincat.inference.verdict import Diagnosis
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
+from lincat.solvers.grid_choice import LEAST_WIDENING, spacing_for
 from lincat.solvers.influence import FEWEST_BLOCKS
-from lincat.solvers.moments import exact_widening
+from lincat.solvers.moments import exact_widening, widening
 from lincat.solvers.whitening import whiten
 
 _STATES = 500  # of the sample that is looked at
@@ -23,6 +25,7 @@ _CONFIDENCE = 0.95  # an interval of which is four standard errors wide
 _ROUNDING = 1e-9  # of a mean
 _SMALLEST_SD = 0.1  # of the pooled one
 _FEWEST_ASKED = 20
+_MOST = 0.9  # of the states
 _NEARLY_ALL = 0.97  # of the states that are asked for
 
 
@@ -41,7 +44,9 @@ def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagno
     if not isinstance(learner, CategoricalLSTD):
         return None
     Phi = learner.typical_features(_STATES)
-    sd = _sd(learner, Phi)
+    mean, variance = _moments(learner, Phi)
+    pooled = _pooled_sd(model, mean, variance)
+    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * pooled)
     errors = moment_errors(
         learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
     )
@@ -49,17 +54,19 @@ def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagno
     # for a spread alone, it is never that small.
     about = None if model.scale is not None else model.potential
     size = 0.0 if about is None else abs(about.offset)
-    size = max(size, float(np.abs(learner.moments_.mean(Phi)).max(initial=0.0)))
-    chance = sd > _ROUNDING * size
-    signed = learner.predict(Phi).negative_mass
-    choice = learner.choice_
+    size = max(size, float(np.abs(mean).max(initial=0.0)))
+    least = _ROUNDING * size
+    chance = sd > least
+    # Of distributions that are narrow beside how returns differ, negative mass moves little.
+    seen = np.minimum(np.sqrt(variance) / np.where(sd > 0.0, sd, 1.0), 1.0)
+    signed = learner.predict(Phi).negative_mass * np.where(sd > 0.0, seen, 1.0)
     return Diagnosis(
         mean_error=None if errors is None else _typical(errors.mean, sd, chance),
-        asked_error=None if asked is None else _asked_error(model, learner, asked, sd),
-        sd_error=None if errors is None else _typical(errors.variance, 2.0 * sd**2, chance),
+        asked_error=None if asked is None else _asked_error(model, learner, asked, pooled, least),
+        sd_error=None if errors is None else _typical(_sd_error(errors, variance), sd, chance),
         cvar_error=None if errors is None else _cvar_error(learner, level, Phi, sd, chance),
         negative_mass=float(signed.mean()),
-        coarser=1.0 if choice is None else choice.wanted / choice.grid.intervals,
+        coarser=_coarser(learner, Phi, variance, _SMALLEST_SD * pooled),
         off_grid=float(learner.clipped_mass_.sum()),
     )
 
@@ -76,7 +83,8 @@ def widening_of(model: Model) -> float:
         totals, learner.gamma, learner.grid_, learner.Theta_, whitening=whitening
     )
     added = np.maximum(np.asarray(Phi @ weights), 0.0) * learner.grid_.spacing**2
-    sd = _sd(learner, Phi)
+    mean, variance = _moments(learner, Phi)
+    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * _pooled_sd(model, mean, variance))
     inside = sd > 0.0
     if not inside.any():
         return 0.0
@@ -100,11 +108,51 @@ def rough_widening(learned: ReturnDistribution, gamma: float) -> float:
     return float(np.median(np.sqrt(some / np.maximum(some - added, 0.01 * some)) - 1.0))
 
 
-def _sd(learner: CategoricalLSTD, Phi: FeatureMatrix) -> FloatArray:
-    """Standard deviations by the equation of moments, at least a tenth of the pooled one."""
-    mean, variance = learner.moments_.mean(Phi), learner.moments_.variance(Phi)
-    pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
-    return np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))
+def _moments(learner: CategoricalLSTD, Phi: FeatureMatrix) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance by the equations of moments, (n,) each."""
+    return learner.moments_.mean(Phi), np.maximum(learner.moments_.variance(Phi), 0.0)
+
+
+def _pooled_sd(model: Model, mean: FloatArray, variance: FloatArray) -> float:
+    """The standard deviation of returns, all states together, in the units that are learned in.
+
+    Part of it may be that of a potential; where units differ from state to state, the large ones
+    count, so that it is rather too small.
+    """
+    pooled = float(np.mean(variance) + np.var(mean))
+    if model.potential is not None:
+        unit = 1.0 if model.scale is None else model.scale.large
+        pooled += 0.0 if unit is None else (model.potential.spread / unit) ** 2
+    return math.sqrt(pooled)
+
+
+def _coarser(
+    learner: CategoricalLSTD, Phi: FeatureMatrix, variance: FloatArray, floor: float
+) -> float:
+    """How many times more intervals are wanted than there are; 1 of a grid that was given.
+
+    The grid was chosen by what is left of returns about a potential: of certain ones hardly
+    anything, of which it need not show the shape.
+    """
+    choice = learner.choice_
+    if choice is None:
+        return 1.0
+    coarser = choice.wanted / choice.grid.intervals
+    if coarser <= 1.0:
+        return coarser
+    added = np.asarray(Phi @ widening(learner.statistics_.totals(), learner.gamma))
+    spacing = spacing_for(variance, np.maximum(added, LEAST_WIDENING), floor)
+    return min(coarser, max(choice.grid.spacing / spacing, 1.0)) if spacing > 0.0 else coarser
+
+
+def _sd_error(errors: MomentErrors, variance: FloatArray) -> FloatArray:
+    """The standard errors of standard deviations: √(v + e) − √v, of variances v with errors e.
+
+    That is e/2√v at most, and √e where there is hardly any variance.
+    """
+    certain = variance <= errors.variance / 4.0
+    half = errors.variance / np.where(certain, 1.0, 2.0 * np.sqrt(variance))
+    return np.asarray(np.where(certain, np.sqrt(errors.variance), half))
 
 
 def _cvar_error(
@@ -123,11 +171,12 @@ def _cvar_error(
 
 
 def _asked_error(
-    model: Model, learner: CategoricalLSTD, asked: Any, typical: FloatArray
+    model: Model, learner: CategoricalLSTD, asked: Any, pooled: float, least: float
 ) -> float | None:
     """The standard error of means that all but one in thirty of some states do not exceed.
 
-    In standard deviations of each state, at least a tenth of a typical one. Of a sum of two, a
+    In standard deviations of each state, at least a tenth of the pooled one; below the ``least``
+    there is no chance. Of a sum of two, a
     potential and what was learned about it from the same rows, the larger error counts. None where
     too few states are asked for.
     """
@@ -144,16 +193,16 @@ def _asked_error(
     if errors is None:
         return None
     variance = np.maximum(learner.moments_.variance(Phi), 0.0)
-    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * float(np.median(typical)))
-    if not (sd > 0.0).all():
-        return None
+    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * pooled)
     error = errors.mean
     if model.potential is not None:
         own = model.potential.standard_errors(asked)
         error = np.maximum(error, own if model.scale is None else own / model.scale.values(asked))
-    return float(np.quantile(error / sd, _NEARLY_ALL))
+    return _typical(error, sd, sd > least, _NEARLY_ALL)
 
 
-def _typical(errors: FloatArray, unit: FloatArray, chance: BoolArray) -> float:
-    """Nine states in ten are known at least so well, in their units; 0 where nothing is chance."""
-    return float(np.quantile(errors[chance] / unit[chance], 0.9)) if chance.any() else 0.0
+def _typical(
+    errors: FloatArray, unit: FloatArray, chance: BoolArray, share: float = _MOST
+) -> float:
+    """Such a share of states is known at least so well, in their units; 0 of what is certain."""
+    return float(np.quantile(errors[chance] / unit[chance], share)) if chance.any() else 0.0

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import splu
 
-from lincat._arguments import check_array, fail
+from lincat._arguments import check_array, check_number, fail
 from lincat._tensors import pack, read_packed, unpack
 from lincat._typing import FeatureMatrix, FloatArray, IntArray
 from lincat.data.steps import Steps
@@ -42,6 +42,8 @@ class Potential:
     offset : float
     directions : array of shape (nu, d), optional
         Errors that the weights may have, each as large as the true one; V of few rows is far off.
+    spread : float
+        The standard deviation of V over the states seen; 0 where it was not looked at.
     """
 
     def __init__(
@@ -50,11 +52,13 @@ class Potential:
         weights: FloatArray,
         offset: float = 0.0,
         directions: FloatArray | None = None,
+        spread: float = 0.0,
     ) -> None:
         self.features = features
         self.weights = weights
         self.offset = offset
         self.directions = directions
+        self.spread = spread
         self._last: tuple[ReferenceType[Steps], FloatArray, FloatArray] | None = None
 
     @classmethod
@@ -107,7 +111,7 @@ class Potential:
         return cls(features, sums.solve(gained - offset * lost, ridge), offset), sums
 
     def with_errors(self, steps: Steps, gamma: float, *, ridge: float) -> Potential:
-        """Return the same V, which knows its sampling error: from the steps that it was fitted to.
+        """Return the same V, which knows its spread and sampling error: from what it was fitted to.
 
         An error of the weights is A⁻¹ times the sum of scores phi (r + δ V(s') − V(s)), whose
         long-run variance comes from slow sums over blocks of time, as that of a batch solution.
@@ -137,10 +141,12 @@ class Potential:
                 scores[b] += weighted[inside].T @ errors[rows][inside]
             number += len(some)
         slow = cosines(np.ones(_BLOCKS), _COSINES) @ scores
-        if not np.isfinite(slow).all():  # of rewards near the largest number none is known
+        spread = float(np.std(self.both_values(steps)[0]))
+        # Of rewards near the largest number none is known.
+        if not (np.isfinite(slow).all() and np.isfinite(spread)):
             return self
         directions = solver.solve(slow.T, ridge).T
-        told = Potential(self.features, self.weights, self.offset, directions)
+        told = Potential(self.features, self.weights, self.offset, directions, spread)
         told._last = self._last
         return told
 
@@ -175,7 +181,9 @@ class Potential:
             solved = splu(scipy.sparse.csc_array(matrix)).solve(right)
         except RuntimeError:  # singular: nothing is discounted, and something never ends
             return None
-        return cls(table, solved, offset) if np.isfinite(solved).all() else None
+        if not np.isfinite(solved).all():
+            return None
+        return cls(table, solved, offset, spread=float(np.std(solved[at])))
 
     def values(self, observations: Any) -> FloatArray:
         """Return V of n observations, shape (n,)."""
@@ -216,11 +224,18 @@ class Potential:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # What was kept of steps stays here.
-        return Potential, (self.features, self.weights, self.offset, self.directions)
+        return Potential, (
+            *(self.features, self.weights, self.offset),
+            *(self.directions, self.spread),
+        )
 
     def save_bytes(self) -> bytes:
         """Return the content of a file; the features lie in a file of their own."""
-        arrays = {"weights": self.weights, "offset": np.array([self.offset])}
+        arrays = {
+            "weights": self.weights,
+            "offset": np.array([self.offset]),
+            "spread": np.array([self.spread]),
+        }
         if self.directions is not None:
             arrays["directions"] = self.directions
         return pack(_KEY, "Potential", {}, {}, arrays, str)
@@ -236,6 +251,10 @@ class Potential:
             if not 0 < len(weights) <= features.n_features_:
                 raise fail("weights", f"1 to {features.n_features_} numbers", len(weights))
             offset = float(check_array(arrays["offset"], "offset", shape=(1,))[0])
+            spread = 0.0
+            if "spread" in arrays:
+                spread = float(check_array(arrays["spread"], "spread", shape=(1,))[0])
+                spread = check_number(spread, "spread", low=0.0)
             directions = None
             if "directions" in arrays:
                 shape = (None, len(weights))
@@ -244,7 +263,7 @@ class Potential:
                 directions = check_array(arrays["directions"], "directions", shape=shape)
                 if len(directions) == 0:
                     raise fail("directions", "at least one direction of errors", "none")
-            return cls(features, weights, offset, directions)
+            return cls(features, weights, offset, directions, spread)
 
         return read_packed(path, "file of a potential", build)
 

@@ -28,6 +28,7 @@ from lincat.runs.potential import Potential
 _KEY: Final = "lincat scale"
 _LEAST: Final = 0.15  # of the scale of all observations together
 _RAISED: Final = (1.0, 2.0, 3.5)  # times that, until discounts are not too large
+_LARGE: Final = 0.9  # of the states have no larger one
 _ROUNDING: Final = 1e-9  # of values and rewards
 _NODES: Final = 12  # of discounts; sums are kept for each of them and each node of rewards
 _CHUNK: Final = 8192
@@ -46,12 +47,17 @@ class Scale:
     least : float
     nodes : array of shape (m,)
         The discounts of Z that sums are kept for, ascending.
+    large : float, optional
+        What nine in ten of the states seen do not exceed.
     """
 
-    def __init__(self, second: Potential, least: float, nodes: FloatArray) -> None:
+    def __init__(
+        self, second: Potential, least: float, nodes: FloatArray, large: float | None = None
+    ) -> None:
         self.second = second
         self.least = least
         self.nodes = nodes
+        self.large = large
 
     @classmethod
     def fit(
@@ -74,7 +80,9 @@ class Scale:
 
     def _placed(self, steps: Steps, gamma: float) -> Scale:
         """The same, with nodes where the discounts of these steps are."""
-        ahead = self._discount(steps, *self.both_values(steps), gamma)
+        here, there = self.both_values(steps)
+        self.large = float(np.quantile(here, _LARGE))
+        ahead = self._discount(steps, here, there, gamma)
         ahead = ahead[ahead > 0.0]
         if len(ahead):
             self.nodes = _nodes_for(ahead)
@@ -160,6 +168,8 @@ class Scale:
             "least": np.array([self.least]),
             "nodes": self.nodes,
         }
+        if self.large is not None:
+            arrays["large"] = np.array([self.large])
         return pack(_KEY, "Scale", {}, {}, arrays, str)
 
     @classmethod
@@ -173,7 +183,11 @@ class Scale:
             least = check_array(arrays["least"], "least", shape=(1,))[0]
             least = check_number(least, "least", low=0.0, high=1e100)  # its square is a number
             nodes = check_array(arrays["nodes"], "nodes", shape=(None,))
-            return cls(Potential(features, weights, offset), least, nodes)
+            large = None
+            if "large" in arrays:
+                large = check_array(arrays["large"], "large", shape=(1,))[0]
+                large = check_number(large, "large", low=0.0, low_open=True)
+            return cls(Potential(features, weights, offset), least, nodes, large)
 
         return read_packed(path, "file of a scale", build)
 

@@ -22,6 +22,9 @@ from lincat.solvers.moments import Moments, solve_moments, widening
 from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
+#: The variance, in squares of the spacing, that projecting adds to a return that is spread out.
+LEAST_WIDENING = 1.0 / 6.0
+
 _FEWEST = (200, 1000)  # intervals; the more the better for jumps, so more where they cost little
 _MOST = (400, 6000)
 _CHEAP = 20_000  # parameters that cost little
@@ -108,12 +111,10 @@ def choose_grid(
     floor = _SMALLEST_SD * math.sqrt(pooled)
     sd = np.sqrt(np.maximum(variance, floor**2))
     low, high = _range(totals, gamma, mean, sd, attainable=attainable)
-    added = np.maximum(np.asarray(Phi @ widening(totals, gamma, whitening=whitening)), 1.0 / 6.0)
-    # Variances add up; where there is hardly any, what is added is all that is seen.
-    allowed = np.where(
-        variance > floor**2, math.sqrt((1.0 + _WIDER) ** 2 - 1.0) * sd, _BARE * floor
+    added = np.maximum(
+        np.asarray(Phi @ widening(totals, gamma, whitening=whitening)), LEAST_WIDENING
     )
-    spacing = float(np.quantile(allowed / np.sqrt(added), 0.1))
+    spacing = spacing_for(variance, np.maximum(added, LEAST_WIDENING), floor)
     occurring = max(int(np.count_nonzero(totals.Sigma.diagonal())), 1)
     # Each discount has sums of its own; gamma, and 0 where an episode ends, are the least.
     size = occurring * max(len(np.unique(totals.discount(gamma))) // 2, 1)
@@ -128,6 +129,34 @@ def choose_grid(
     return GridChoice(
         Grid(low, high, check_integer(intervals, "intervals", low=1)), wanted, moments
     )
+
+
+def spacing_for(variance: FloatArray, added: FloatArray, floor: float) -> float:
+    """Return the spacing with which nine standard deviations in ten are at most 1 % too large.
+
+    Parameters
+    ----------
+    variance : array of shape (n,)
+        Of the return from each state.
+    added : array of shape (n,)
+        The variance that projecting adds to it, in squares of the spacing; above 0.
+    floor : float
+        A smaller standard deviation is that of what is nearly certain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.solvers.grid_choice import spacing_for
+    >>> round(spacing_for(np.ones(2), np.full(2, 1 / 6), 0.1), 3)  # √(1 + 0.347²/6) is 1.01
+    0.347
+    """
+    # Variances add up; where there is hardly any, what is added is all that is seen.
+    allowed = np.where(
+        variance > floor**2,
+        np.sqrt(((1.0 + _WIDER) ** 2 - 1.0) * np.maximum(variance, 0.0)),
+        _BARE * floor,
+    )
+    return float(np.quantile(allowed / np.sqrt(added), 0.1))
 
 
 def _range(

@@ -20,6 +20,8 @@ import scipy.sparse
 from lincat._typing import FloatArray, IntArray
 from lincat.statistics.reward_nodes import three_way
 
+_OWN = 10.0  # times heavier than its neighbours is a node that is a reward of its own
+
 
 @dataclass(frozen=True)
 class Totals:
@@ -87,27 +89,33 @@ class Totals:
     def coarser(self) -> Totals:
         """Return the sums as if every second reward node had not been there, on the same groups.
 
-        What a node had that is not there is split over three that are, like a reward between nodes.
+        But for one that is a reward of its own, much heavier than both its neighbours: it would be
+        a node of fewer, too, and its neighbour goes. What a node had that is not there is split
+        over three that are, like a reward between nodes.
 
         Examples
         --------
         >>> import numpy as np
         >>> from lincat.statistics.totals import Totals
-        >>> c = np.array([[0.0], [1.0], [0.0], [0.0], [0.0]])
+        >>> c = np.array([[0.0], [1.0], [0.5], [0.0], [0.0]])
         >>> totals = Totals(np.arange(5.0), np.ones(5, int), np.full(5, np.nan), c[..., None], c,
         ...                 np.eye(1), count=1, weight=1.0)
         >>> totals.coarser().phi_sum.ravel()
-        array([ 0.375,  0.   ,  0.75 ,  0.   , -0.125])
+        array([ 0.375,  0.   ,  1.25 ,  0.   , -0.125])
         """
         G, d = self.phi_sum.shape
         shares = np.eye(G)
+        size = np.abs(self.phi_sum).sum(axis=1)
         kinds = np.stack([self.power, np.nan_to_num(self.given_discount, nan=-1.0)], axis=1)
         for kind in np.unique(kinds, axis=0):
             groups = np.flatnonzero((kinds == kind).all(axis=1))
-            left = np.append(groups[:-1:2], groups[-1])  # the last is an end
+            second = np.arange(1, len(groups) - 1, 2)  # the last is an end
+            before, here, after = (size[groups[second + i]] for i in (-1, 0, 1))
+            second += here > _OWN * np.maximum(before, after)
+            gone = groups[second[second < len(groups) - 1]]
+            left = np.setdiff1d(groups, gone)
             if len(left) < 3:
                 continue
-            gone = groups[1:-1:2]
             first, split = three_way(self.reward[left], self.reward[gone])
             shares[:, gone] = 0.0
             for m in range(3):
