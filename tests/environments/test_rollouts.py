@@ -1,5 +1,6 @@
 import random
 import re
+import threading
 import time
 from typing import ClassVar
 
@@ -179,6 +180,26 @@ def test_environments_that_cannot_be_copied_give_single_returns(make, reason):
         left = np.floor((5 - found.observation[:, 0]) / 0.25) + 1
         left[left > found.horizon] = np.inf  # cut off, and taken to continue
         np.testing.assert_allclose(found.returns[:, 0], (1 - 0.5**left) / 0.5)
+
+
+def test_short_episodes_are_not_stepped_for_long():
+    """One state an episode, once it is seen how short they are: of three steps here."""
+    steps = []
+
+    class Short(Counting):
+        def __init__(self):
+            super().__init__(lengths=(3,))
+            self.lock = threading.Lock()  # cannot be copied
+
+        def step(self, action):
+            steps.append(action)
+            observation, reward, terminated, truncated, told = super().step(action)
+            return observation, reward, terminated or truncated, False, told
+
+    found = rollouts(Short, gamma=0.9, n_states=20, per_state=20)
+    assert "one return from each of 400" in found.method
+    assert len(steps) < 3_000
+    assert len(np.unique(found.observation[:, 1])) > 200  # episodes
 
 
 def test_single_returns_go_beyond_the_time_limit():

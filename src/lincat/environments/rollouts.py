@@ -290,11 +290,13 @@ class _Work:
     def single_returns(self, n: int, reason: str) -> Rollouts:
         """Return what followed in fact, once for each of n states on the way."""
         limit = lift_time_limit(self.env) or 50 * self.horizon
-        share = 1.0 / max(min(_GAP, 400_000 // n), 1)  # of the steps that are chosen
+        gap = min(_GAP, 400_000 // n)
         self._restart()
         rows, returns = self.observations.empty(n), np.empty((n, 1))
-        found = 0
+        found, steps, episodes = 0, 0, 0
         while found < n:
+            # Short episodes need not be as many as would make so long a stream.
+            share = 1.0 / max(min(gap, steps // episodes if episodes else gap), 1)
             rewards: list[float] = []
             chosen: list[tuple[int, Any]] = []
             ended = False
@@ -307,6 +309,7 @@ class _Work:
                 if truncated and not ended:
                     self.broken_off += sum(t + self.horizon > len(rewards) for t, _ in chosen)
                     break
+            steps, episodes = steps + len(rewards), episodes + 1
             tail = np.array(rewards)
             for t, row in chosen[: n - found]:
                 part = tail[t : t + self.horizon]
