@@ -59,6 +59,7 @@ def test_of_few_states_of_the_headline_nothing_is_said():
         ({"cvar_error": 0.3}, "precision_cvar", "more rows help"),
         ({"cvar_error": None}, "precision_cvar", "fewer features, help"),
         ({"asked_error": 0.3}, "precision_asked", "more rows near there help"),
+        ({"unresolved": 0.3}, "unresolved", "--features"),
         ({"negative_mass": 0.3}, "signed", "--features"),
         ({"coarser": 9.0}, "grid", "--intervals"),
         ({"off_grid": 0.1}, "off_grid", "--low and --high"),

@@ -157,3 +157,25 @@ def test_ids_of_a_table_may_be_asked_for():
     model = solved(10_000)
     found = diagnosis_of(model, asked=np.zeros(30, dtype=np.int64))
     assert found.asked_error == pytest.approx(found.mean_error)
+
+
+@pytest.mark.parametrize(("bumps", "noise"), [(4, 0.0), (60, 0.0), (4, 2.0)])
+def test_what_seems_to_vary_where_nothing_is_chance_is_told(bumps, noise):
+    """A number that falls by a tenth, with rewards like waves: seen by few features, or by many."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0.1, 10.0, (4000, 1))
+    no = np.zeros(4000, bool)
+    reward = np.sin(2.0 * x[:, 0]) + noise * rng.standard_normal(4000)
+    steps = Steps(x, reward, 0.9 * x, no, no)
+    features = lincat.Smooth(bumps=bumps).fit(x)
+    about = Potential.fit(lincat.Smooth(bumps=bumps, seed=1).fit(x), [steps], 0.9, ridge=1e-9)
+    about = about.with_errors(steps, 0.9, ridge=1e-9)
+    model = Plan(features, about, None, 1, 0.0, "").model(lincat.CategoricalLSTD(gamma=0.9))
+    model.learner.partial_fit(model.transitions(steps))
+    found = diagnosis_of(model).unresolved
+    if noise:
+        assert found is None
+    elif bumps == 4:
+        assert found > 0.2
+    else:
+        assert found < 0.05

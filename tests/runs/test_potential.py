@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import lincat
 from lincat.data.steps import Steps
-from lincat.runs.potential import Potential
+from lincat.runs.potential import Potential, nearest_alike
 from tests import naive, packed
 
 RIDGE = 1e-8
@@ -180,6 +180,7 @@ def test_errors_are_kept_in_files_and_others_are_refused(tmp_path):
     path.write_bytes(content)
     for back in (Potential.read(path, features), pickle.loads(pickle.dumps(known))):
         np.testing.assert_array_equal(back.directions, known.directions)
+        assert back.alike == known.alike != 0.0
         assert back.spread == known.spread == np.std(known.values(data.observation))
     for name, change, text in (
         ("directions", lambda a: a[:, 1:].copy(), "directions: expected an array"),
@@ -187,6 +188,7 @@ def test_errors_are_kept_in_files_and_others_are_refused(tmp_path):
         ("directions", lambda a: a * np.nan, "directions: expected finite"),
         ("spread", lambda a: -a, "spread: expected"),
         ("spread", lambda a: a[:0], "spread: expected an array"),
+        ("alike", lambda a: a + 2.0, "alike: expected"),
     ):
 
         def broken(arrays, name=name, change=change):
@@ -276,3 +278,36 @@ def test_values_of_the_last_steps_are_found_once(monkeypatch):
     other = pickle.loads(pickle.dumps(potential))  # what was kept does not go with it
     monkeypatch.undo()
     assert np.array_equal(other.both_values(data[:5])[1], first[1][:5])
+
+
+@pytest.mark.parametrize("kind", ["points", "ids", "few", "constant"])
+def test_what_features_miss_is_alike_where_states_are_near(kind):
+    rng = np.random.default_rng(0)
+    x = rng.random((50 if kind == "few" else 3000, 2))
+    smooth, chance = np.sin(4.0 * x[:, 0]) * x[:, 1], rng.standard_t(2, len(x))
+    if kind == "ids":
+        x = np.arange(len(x))
+    if kind == "constant":
+        smooth = np.ones(len(x))
+    found = nearest_alike(x, smooth)
+    if kind == "points":
+        assert found > 0.95
+        assert abs(nearest_alike(x, chance)) < 0.06
+        assert 0.3 < nearest_alike(x, smooth + 0.4 * rng.standard_normal(len(x))) < 0.7
+    else:
+        assert found == 0.0
+
+
+def test_td_errors_of_certain_steps_are_alike():
+    """A number that falls by a tenth; V of few bumps, with noise and without."""
+    x = np.random.default_rng(0).uniform(0.1, 10.0, (3000, 1))
+    no = np.zeros(3000, bool)
+    few = lincat.Smooth(bumps=3).fit(x)
+    alike = []
+    for noise in (0.0, 5.0):
+        reward = np.sin(x[:, 0]) + noise * np.random.default_rng(1).standard_normal(3000)
+        data = Steps(x, reward, 0.9 * x, no, no)
+        fitted = Potential.fit(few, [data], 0.9, ridge=RIDGE)
+        alike.append(fitted.with_errors(data, 0.9, ridge=RIDGE).alike)
+    assert alike[0] > 0.95
+    assert abs(alike[1]) < 0.1

@@ -25,6 +25,7 @@ _CONFIDENCE = 0.95  # an interval of which is four standard errors wide
 _ROUNDING = 1e-9  # of a mean
 _SMALLEST_SD = 0.1  # of the pooled one
 _FEWEST_ASKED = 20
+_ALIKE = 0.6  # TD errors of neighbours, from which on they are no chance (0.05, or 0.87 and more)
 _MOST = 0.9  # of the states
 _NEARLY_ALL = 0.97  # of the states that are asked for
 
@@ -68,6 +69,7 @@ def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagno
         negative_mass=float(signed.mean()),
         coarser=_coarser(learner, Phi, variance, _SMALLEST_SD * pooled),
         off_grid=float(learner.clipped_mass_.sum()),
+        unresolved=_unresolved(model, np.sqrt(variance), sd),
     )
 
 
@@ -124,6 +126,16 @@ def _pooled_sd(model: Model, mean: FloatArray, variance: FloatArray) -> float:
         unit = 1.0 if model.scale is None else model.scale.large
         pooled += 0.0 if unit is None else (model.potential.spread / unit) ** 2
     return math.sqrt(pooled)
+
+
+def _unresolved(model: Model, sd: FloatArray, unit: FloatArray) -> float | None:
+    """What nine states in ten vary by at most, in units, where nothing seems to be chance.
+
+    Held-out returns do not tell: they lie where a distribution that is too wide has them.
+    """
+    if model.potential is None or not model.potential.alike > _ALIKE or not (unit > 0.0).all():
+        return None
+    return float(np.quantile(sd / unit, _MOST))
 
 
 def _coarser(

@@ -27,6 +27,7 @@ from lincat.solvers.moments import solve_square
 
 _KEY = "lincat potential"
 _CHUNK = 8192
+_COMPARED, _FEWEST = 4_000, 100  # points of which the nearest other one is looked up
 _BLOCKS, _COSINES = 32, 8  # of time, and slow sums over them, that tell errors
 
 
@@ -44,6 +45,9 @@ class Potential:
         Errors that the weights may have, each as large as the true one; V of few rows is far off.
     spread : float
         The standard deviation of V over the states seen; 0 where it was not looked at.
+    alike : float
+        The rank correlation of the TD errors of states that are nearest to each other: 0 if they
+        are chance, 1 if they are what the features miss; 0 where it was not looked at.
     """
 
     def __init__(
@@ -53,12 +57,14 @@ class Potential:
         offset: float = 0.0,
         directions: FloatArray | None = None,
         spread: float = 0.0,
+        alike: float = 0.0,
     ) -> None:
         self.features = features
         self.weights = weights
         self.offset = offset
         self.directions = directions
         self.spread = spread
+        self.alike = alike
         self._last: tuple[ReferenceType[Steps], FloatArray, FloatArray] | None = None
 
     @classmethod
@@ -146,7 +152,8 @@ class Potential:
         if not (np.isfinite(slow).all() and np.isfinite(spread)):
             return self
         directions = solver.solve(slow.T, ridge).T
-        told = Potential(self.features, self.weights, self.offset, directions, spread)
+        alike = nearest_alike(steps.observation, errors)
+        told = Potential(self.features, self.weights, self.offset, directions, spread, alike)
         told._last = self._last
         return told
 
@@ -226,7 +233,7 @@ class Potential:
         # What was kept of steps stays here.
         return Potential, (
             *(self.features, self.weights, self.offset),
-            *(self.directions, self.spread),
+            *(self.directions, self.spread, self.alike),
         )
 
     def save_bytes(self) -> bytes:
@@ -235,6 +242,7 @@ class Potential:
             "weights": self.weights,
             "offset": np.array([self.offset]),
             "spread": np.array([self.spread]),
+            "alike": np.array([self.alike]),
         }
         if self.directions is not None:
             arrays["directions"] = self.directions
@@ -251,10 +259,13 @@ class Potential:
             if not 0 < len(weights) <= features.n_features_:
                 raise fail("weights", f"1 to {features.n_features_} numbers", len(weights))
             offset = float(check_array(arrays["offset"], "offset", shape=(1,))[0])
-            spread = 0.0
+            spread = alike = 0.0
             if "spread" in arrays:
                 spread = float(check_array(arrays["spread"], "spread", shape=(1,))[0])
                 spread = check_number(spread, "spread", low=0.0)
+            if "alike" in arrays:
+                alike = float(check_array(arrays["alike"], "alike", shape=(1,))[0])
+                alike = check_number(alike, "alike", low=-1.0, high=1.0)
             directions = None
             if "directions" in arrays:
                 shape = (None, len(weights))
@@ -263,9 +274,47 @@ class Potential:
                 directions = check_array(arrays["directions"], "directions", shape=shape)
                 if len(directions) == 0:
                     raise fail("directions", "at least one direction of errors", "none")
-            return cls(features, weights, offset, directions, spread)
+            return cls(features, weights, offset, directions, spread, alike)
 
         return read_packed(path, "file of a potential", build)
+
+
+def nearest_alike(observations: Any, values: FloatArray) -> float:
+    """Return the rank correlation of values at points that are nearest to each other.
+
+    0 where observations are no points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.runs.potential import nearest_alike
+    >>> x = np.random.default_rng(0).random((4000, 2))
+    >>> bool(nearest_alike(x, x[:, 0] * x[:, 1]) > 0.95)
+    True
+    >>> bool(abs(nearest_alike(x, np.random.default_rng(1).random(4000))) < 0.1)
+    True
+    """
+    if not isinstance(observations, np.ndarray) or observations.dtype.kind != "f":
+        return 0.0
+    from scipy.spatial import cKDTree  # takes a tenth of a second to import
+
+    points = np.asarray(observations, dtype=np.float64).reshape(len(values), -1)
+    deviation = points.std(axis=0)
+    points = points[:, deviation > 0.0] / deviation[deviation > 0.0]
+    some = np.arange(0, len(points), -(-len(points) // _COMPARED))
+    if points.shape[1] == 0 or len(some) < _FEWEST:
+        return 0.0
+    _, near = cKDTree(points).query(points[some], k=2)
+    near = np.where(near[:, 0] == some, near[:, 1], near[:, 0])
+    here, there = _ranks(values[some]), _ranks(values[near])
+    varied = np.ptp(here) > 0.0 and np.ptp(there) > 0.0
+    return float(np.corrcoef(here, there)[0, 1]) if varied else 0.0
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Ranks; those of equal values are the same."""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - 0.5 * count)[place])
 
 
 class _Sums:
