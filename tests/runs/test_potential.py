@@ -294,6 +294,7 @@ def test_what_features_miss_is_alike_where_states_are_near(kind):
         assert found > 0.95
         assert abs(nearest_alike(x, chance)) < 0.06
         assert 0.3 < nearest_alike(x, smooth + 0.4 * rng.standard_normal(len(x))) < 0.7
+        assert nearest_alike(rng.random((3000, 9)), smooth) == 0.0  # nothing is near
     else:
         assert found == 0.0
 

@@ -6,6 +6,7 @@ the nearer it is to the mean return, the more alike are the distributions that a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from lincat.solvers.moments import solve_square
 _KEY = "lincat potential"
 _CHUNK = 8192
 _COMPARED, _FEWEST = 4_000, 100  # points of which the nearest other one is looked up
+_FEW_NUMBERS = 8  # of a point, to which others are near
 _BLOCKS, _COSINES = 32, 8  # of time, and slow sums over them, that tell errors
 
 
@@ -259,13 +261,8 @@ class Potential:
             if not 0 < len(weights) <= features.n_features_:
                 raise fail("weights", f"1 to {features.n_features_} numbers", len(weights))
             offset = float(check_array(arrays["offset"], "offset", shape=(1,))[0])
-            spread = alike = 0.0
-            if "spread" in arrays:
-                spread = float(check_array(arrays["spread"], "spread", shape=(1,))[0])
-                spread = check_number(spread, "spread", low=0.0)
-            if "alike" in arrays:
-                alike = float(check_array(arrays["alike"], "alike", shape=(1,))[0])
-                alike = check_number(alike, "alike", low=-1.0, high=1.0)
+            spread = _number(arrays, "spread", low=0.0, high=math.inf)
+            alike = _number(arrays, "alike", low=-1.0, high=1.0)
             directions = None
             if "directions" in arrays:
                 shape = (None, len(weights))
@@ -279,10 +276,18 @@ class Potential:
         return read_packed(path, "file of a potential", build)
 
 
+def _number(arrays: dict[str, FloatArray], name: str, *, low: float, high: float) -> float:
+    """One number of a file; 0 where it was not looked at."""
+    if name not in arrays:
+        return 0.0
+    value = float(check_array(arrays[name], name, shape=(1,))[0])
+    return check_number(value, name, low=low, high=high)
+
+
 def nearest_alike(observations: Any, values: FloatArray) -> float:
     """Return the rank correlation of values at points that are nearest to each other.
 
-    0 where observations are no points.
+    0 where observations are no points, or of so many numbers that hardly anything is near.
 
     Examples
     --------
@@ -302,7 +307,7 @@ def nearest_alike(observations: Any, values: FloatArray) -> float:
     deviation = points.std(axis=0)
     points = points[:, deviation > 0.0] / deviation[deviation > 0.0]
     some = np.arange(0, len(points), -(-len(points) // _COMPARED))
-    if points.shape[1] == 0 or len(some) < _FEWEST:
+    if not 0 < points.shape[1] <= _FEW_NUMBERS or len(some) < _FEWEST:
         return 0.0
     _, near = cKDTree(points).query(points[some], k=2)
     near = np.where(near[:, 0] == some, near[:, 1], near[:, 0])
