@@ -153,3 +153,11 @@ def test_what_several_failures_have_in_common_is_said_once():
     )
     texts = [check.text for check in judge(poor, None).checks if not check.passed]
     assert texts[0].endswith("only; more rows help")  # in a list each says all
+
+
+@pytest.mark.parametrize("change", [{"unresolved": 0.3}, {"negative_mass": 0.04}])
+def test_returns_of_single_states_say_more_than_a_solution_of_itself(change):
+    """What distributions may be off by is seen where each state has returns of its own."""
+    doubtful = Diagnosis(**{**FINE.__dict__, **change})
+    assert len(failed(judge(doubtful, found()))) == 1
+    assert failed(judge(doubtful, changed(found(), w1_worst=0.1, w1_typical=0.01))) == set()

@@ -95,7 +95,7 @@ def judge(diagnosis: Diagnosis | None, validation: Validation | None) -> Verdict
     findings: list[_Finding] = []
     if diagnosis is not None:
         by_state = validation is not None and validation["all"].w1_worst is not None
-        findings += _of_itself(diagnosis, _SIGNED_SEEN if by_state else _SIGNED)
+        findings += _of_itself(diagnosis, by_state=by_state)
     if validation is not None:
         own = 0.0 if diagnosis is None else diagnosis.mean_error or 0.0
         findings += _against_returns(validation, own)
@@ -125,7 +125,8 @@ def _reasons(failed: list[_Finding]) -> str:
     )
 
 
-def _of_itself(found: Diagnosis, signed: float) -> list[_Finding]:
+def _of_itself(found: Diagnosis, *, by_state: bool) -> list[_Finding]:
+    """What the solution says; less, where single states were held against returns of their own."""
     checks = []
     for code, what, value, limit in (
         ("precision", "means are known to", found.mean_error, _PRECISION),
@@ -147,7 +148,7 @@ def _of_itself(found: Diagnosis, signed: float) -> list[_Finding]:
         )
         help_ = "; more rows near there help"
         checks.append(_check("precision_asked", found.asked_error, _ASKED_PRECISION, text, help_))
-    if found.unresolved is not None:
+    if found.unresolved is not None and not by_state:
         text = (
             "neighbouring states show no chance, yet standard deviations reach "
             f"{found.unresolved:.2g} of a tenth of that of all returns"
@@ -158,7 +159,7 @@ def _of_itself(found: Diagnosis, signed: float) -> list[_Finding]:
         _check(
             "signed",
             found.negative_mass,
-            signed,
+            _SIGNED_SEEN if by_state else _SIGNED,
             f"distributions have negative mass ({found.negative_mass:.2g}), so the features do "
             "not suit",
             "; other --features, or a larger --n-step, may",
