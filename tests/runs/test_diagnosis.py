@@ -176,6 +176,6 @@ def test_what_seems_to_vary_where_nothing_is_chance_is_told(bumps, noise):
     if noise:
         assert found is None
     elif bumps == 4:
-        assert found > 0.2
+        assert found > 0.02
     else:
-        assert found < 0.05
+        assert found < 0.005

@@ -19,7 +19,7 @@ from lincat.inference.validation import GroupValidation, Validation
 _PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
 _TAIL_PRECISION = 0.14  # likewise of CVaR, which may be off by 0.2, and seldom is then
 _ASKED_PRECISION = 0.24  # likewise of the mean, in all but one in thirty of the headline's states
-_UNRESOLVED = 0.1  # by which standard deviations may be off, where they should be 0
+_UNRESOLVED = 0.01  # of that of all returns: what standard deviations may be that should be 0
 _SIGNED = 0.02  # negative mass, of which errors of single states often come
 _SIGNED_SEEN = 0.05  # likewise, where single states were held against returns of their own
 _COARSER = 2.5  # times fewer intervals than wanted: deviations 6 % too large, quantiles 0.1 off
@@ -58,8 +58,8 @@ class Diagnosis:
         Likewise of the means of the states that the headline speaks of, of which one in thirty may
         exceed it; None where they are too few to tell.
     unresolved : float or None
-        Where rewards and steps show no chance: the standard deviation, in such units, that nine
-        states in ten do not exceed. It is what the features miss. None elsewhere.
+        Where rewards and steps show no chance: the standard deviation that nine states in ten do
+        not exceed, of that of all returns. It is what the features miss. None elsewhere.
     """
 
     mean_error: float | None
@@ -150,8 +150,8 @@ def _of_itself(found: Diagnosis, *, by_state: bool) -> list[_Finding]:
         checks.append(_check("precision_asked", found.asked_error, _ASKED_PRECISION, text, help_))
     if found.unresolved is not None and not by_state:
         text = (
-            "neighbouring states show no chance, yet standard deviations reach "
-            f"{found.unresolved:.2g} of a tenth of that of all returns"
+            "neighbouring states show no chance, so that distributions vary by what features miss, "
+            f"up to {found.unresolved:.2g} of the standard deviation of all returns"
         )
         help_ = "; more rows, or other --features, help"
         checks.append(_check("unresolved", found.unresolved, _UNRESOLVED, text, help_))

@@ -14,7 +14,7 @@ from lincat.inference.moment_errors import MomentErrors, moment_errors
 from lincat.inference.verdict import Diagnosis
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.model import Model
-from lincat.solvers.grid_choice import LEAST_WIDENING, spacing_for
+from lincat.solvers.grid_choice import spacing_for
 from lincat.solvers.influence import FEWEST_BLOCKS
 from lincat.solvers.moments import exact_widening, widening
 from lincat.solvers.whitening import whiten
@@ -69,7 +69,7 @@ def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagno
         negative_mass=float(signed.mean()),
         coarser=_coarser(learner, Phi, variance, _SMALLEST_SD * pooled),
         off_grid=float(learner.clipped_mass_.sum()),
-        unresolved=_unresolved(model, np.sqrt(variance), sd),
+        unresolved=_unresolved(model, np.sqrt(variance), pooled),
     )
 
 
@@ -128,14 +128,14 @@ def _pooled_sd(model: Model, mean: FloatArray, variance: FloatArray) -> float:
     return math.sqrt(pooled)
 
 
-def _unresolved(model: Model, sd: FloatArray, unit: FloatArray) -> float | None:
-    """What nine states in ten vary by at most, in units, where nothing seems to be chance.
+def _unresolved(model: Model, sd: FloatArray, pooled: float) -> float | None:
+    """What nine states in ten vary by at most, of all returns, where nothing seems to be chance.
 
     Held-out returns do not tell: they lie where a distribution that is too wide has them.
     """
-    if model.potential is None or not model.potential.alike > _ALIKE or not (unit > 0.0).all():
+    if model.potential is None or not model.potential.alike > _ALIKE or not pooled > 0.0:
         return None
-    return float(np.quantile(sd / unit, _MOST))
+    return float(np.quantile(sd, _MOST)) / pooled
 
 
 def _coarser(
@@ -153,7 +153,7 @@ def _coarser(
     if coarser <= 1.0:
         return coarser
     added = np.asarray(Phi @ widening(learner.statistics_.totals(), learner.gamma))
-    spacing = spacing_for(variance, np.maximum(added, LEAST_WIDENING), floor)
+    spacing = spacing_for(variance, added, floor)
     return min(coarser, max(choice.grid.spacing / spacing, 1.0)) if spacing > 0.0 else coarser
 
 

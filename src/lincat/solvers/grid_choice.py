@@ -22,9 +22,6 @@ from lincat.solvers.moments import Moments, solve_moments, widening
 from lincat.solvers.whitening import Whitening
 from lincat.statistics.totals import Totals
 
-#: The variance, in squares of the spacing, that projecting adds to a return that is spread out.
-LEAST_WIDENING = 1.0 / 6.0
-
 _FEWEST = (200, 1000)  # intervals; the more the better for jumps, so more where they cost little
 _MOST = (400, 6000)
 _CHEAP = 20_000  # parameters that cost little
@@ -111,10 +108,8 @@ def choose_grid(
     floor = _SMALLEST_SD * math.sqrt(pooled)
     sd = np.sqrt(np.maximum(variance, floor**2))
     low, high = _range(totals, gamma, mean, sd, attainable=attainable)
-    added = np.maximum(
-        np.asarray(Phi @ widening(totals, gamma, whitening=whitening)), LEAST_WIDENING
-    )
-    spacing = spacing_for(variance, np.maximum(added, LEAST_WIDENING), floor)
+    added = np.asarray(Phi @ widening(totals, gamma, whitening=whitening))
+    spacing = spacing_for(variance, added, floor)
     occurring = max(int(np.count_nonzero(totals.Sigma.diagonal())), 1)
     # Each discount has sums of its own; gamma, and 0 where an episode ends, are the least.
     size = occurring * max(len(np.unique(totals.discount(gamma))) // 2, 1)
@@ -139,7 +134,7 @@ def spacing_for(variance: FloatArray, added: FloatArray, floor: float) -> float:
     variance : array of shape (n,)
         Of the return from each state.
     added : array of shape (n,)
-        The variance that projecting adds to it, in squares of the spacing; above 0.
+        The variance that projecting adds to it, in squares of the spacing: a sixth, at least.
     floor : float
         A smaller standard deviation is that of what is nearly certain.
 
@@ -156,7 +151,7 @@ def spacing_for(variance: FloatArray, added: FloatArray, floor: float) -> float:
         np.sqrt(((1.0 + _WIDER) ** 2 - 1.0) * np.maximum(variance, 0.0)),
         _BARE * floor,
     )
-    return float(np.quantile(allowed / np.sqrt(added), 0.1))
+    return float(np.quantile(allowed / np.sqrt(np.maximum(added, 1.0 / 6.0)), 0.1))
 
 
 def _range(
