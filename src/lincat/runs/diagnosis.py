@@ -47,7 +47,7 @@ def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagno
     Phi = learner.typical_features(_STATES)
     mean, variance = _moments(learner, Phi)
     pooled = _pooled_sd(model, mean, variance)
-    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * pooled)
+    sd = _unit(variance, pooled)
     errors = moment_errors(
         learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
     )
@@ -86,7 +86,7 @@ def widening_of(model: Model) -> float:
     )
     added = np.maximum(np.asarray(Phi @ weights), 0.0) * learner.grid_.spacing**2
     mean, variance = _moments(learner, Phi)
-    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * _pooled_sd(model, mean, variance))
+    sd = _unit(variance, _pooled_sd(model, mean, variance))
     inside = sd > 0.0
     if not inside.any():
         return 0.0
@@ -126,6 +126,11 @@ def _pooled_sd(model: Model, mean: FloatArray, variance: FloatArray) -> float:
         unit = 1.0 if model.scale is None else model.scale.large
         pooled += 0.0 if unit is None else (model.potential.spread / unit) ** 2
     return math.sqrt(pooled)
+
+
+def _unit(variance: FloatArray, pooled: float) -> FloatArray:
+    """What errors are measured in: each standard deviation, at least a tenth of the pooled one."""
+    return np.asarray(np.maximum(np.sqrt(variance), _SMALLEST_SD * pooled))
 
 
 def _unresolved(model: Model, sd: FloatArray, pooled: float) -> float | None:
@@ -188,9 +193,8 @@ def _asked_error(
     """The standard error of means that all but one in thirty of some states do not exceed.
 
     In standard deviations of each state, at least a tenth of the pooled one; below the ``least``
-    there is no chance. Of a sum of two, a
-    potential and what was learned about it from the same rows, the larger error counts. None where
-    too few states are asked for.
+    there is no chance. Of a sum of two, a potential and what was learned about it from the same
+    rows, the larger error counts. None where too few states are asked for.
     """
     asked = asked[model.features.knows(asked)]
     if len(asked) < _FEWEST_ASKED:
@@ -204,8 +208,7 @@ def _asked_error(
     )
     if errors is None:
         return None
-    variance = np.maximum(learner.moments_.variance(Phi), 0.0)
-    sd = np.maximum(np.sqrt(variance), _SMALLEST_SD * pooled)
+    sd = _unit(_moments(learner, Phi)[1], pooled)
     error = errors.mean
     if model.potential is not None:
         own = model.potential.standard_errors(asked)
