@@ -4,27 +4,35 @@ Everything is real: a socket that counts who connects, modules and pickles that 
 they run, and logs beside which there are modules that bear the names of others.
 """
 
+import contextlib
+import importlib
 import os
 import pickle
+import pkgutil
 import shutil
 import socket
 import subprocess
 import sys
 import threading
+import tomllib
+import typing
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
+import tomli_w
 
 import lincat
+from lincat._reach import Reaches
 from lincat._seals import JSON, TOML
 from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
 from lincat.runs.folder import RunFolder
+from lincat.runs.shown import ShownStates
 from lincat.scale import cluster
 from tests.cli.command import assert_one_line, lincat_here
-from tests.packed import rewritten
+from tests.packed import header_of, rewritten
 from tests.runs.logs import write_points
 
 SMALL = ("--gamma", 0.5, "--intervals", 10, "--warm-up", 500, "--validate", 0, "--quiet")
@@ -159,8 +167,11 @@ def test_what_a_file_names_is_not_imported_whatever_it_looks_like(here, changes)
     for name in ("log.parquet", "gym:evil:/log.parquet"):
         (here / name).touch()
     file = rewrite("run", **changes)
+    said = "given_in" if "given_in" in changes else "--trust-code, since it has"
+    if changes.get("source") == ["phys2d/evil:Lake-v1"]:
+        said = "SOURCE: expected"
     for ended in (begin(file), go_on("run", "--steps", 1200)):
-        assert_one_line(ended, "given_in" if "given_in" in changes else "--trust-code")
+        assert_one_line(ended, said)
     assert not (here / "ran").exists()
 
 
@@ -294,3 +305,180 @@ def test_modules_that_are_named_are_found_in_workers_and_shadow_nothing(here):
     ended = console("evaluate", "log.parquet", "--out", "named", *named)
     assert ended.returncode == 0, ended.stderr
     assert set((here / "ran").read_text().split()) == {"mine"}
+
+
+# -------------------------------------------------------------------------------- all that is read
+
+#: Records whose texts are opened, imported or connected to, if any: each field says how far.
+GATED = {"EvaluationConfig", "Columns", "SoFar", "Fingerprint", "SourceFacts"}
+#: Records whose texts are shown, compared, or names within the file; nothing takes them for more.
+#: A new one belongs here only if that is so: what follows below puts names of code into all texts.
+SHOWN = {
+    *("Answer", "Caution", "Check", "Verdict", "Validation", "GroupValidation", "Sites", "_Kept"),
+    *("SiteFigures", "Part", "Budget", "Difference", "Comparison", "StateComparison", "_SiteState"),
+    *(
+        "Curves",
+        "Extrapolated",
+        "Numbers",
+        "PartSums",
+        "_State",
+        "_Outcome",
+        "_ProblemFile",
+        "_Column",
+        "_Member",
+        "_Stored",
+        "_PageData",
+        "Dominance",
+    ),
+}
+
+
+def records():
+    """All records of the packages that read files."""
+    for package in ("data", "inference", "learners", "processes", "runs", "statistics", "tables"):
+        for module in pkgutil.iter_modules([str(Path(lincat.__file__).with_name(package))]):
+            importlib.import_module(f"lincat.{package}.{module.name}")
+    found, todo = set(), [msgspec.Struct]
+    while todo:
+        todo += (more := todo.pop().__subclasses__())
+        found |= {x for x in more if x.__module__.startswith("lincat.")}
+    return found
+
+
+def unsaid(hint):
+    """Whether a field may hold texts, or anything, and does not say how far they reach."""
+    if hint in (int, float, bool, type(None)) or typing.get_origin(hint) is typing.Literal:
+        return False
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        return False
+    if any(isinstance(note, Reaches) for note in getattr(hint, "__metadata__", ())):
+        return False
+    inner = [x for x in typing.get_args(hint) if x is not Ellipsis]
+    notes = getattr(hint, "__metadata__", ())
+    inner = [x for x in inner if x not in notes]
+    return not inner or typing.get_origin(hint) is dict or any(map(unsaid, inner))
+
+
+def test_every_field_that_is_read_from_a_file_says_how_far_it_reaches():
+    silent = {}
+    for record in records():
+        hints = typing.get_type_hints(record, include_extras=True)
+        fields = [field for field, hint in hints.items() if unsaid(hint)]
+        if fields and record.__name__ not in SHOWN:
+            silent[record.__name__] = fields
+    assert silent == {}
+    assert {x.__name__ for x in records()} >= GATED
+
+
+def texts(value, path=()):
+    """Where the texts of a value are; of a list, those of its first element."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict):
+        for key in value:
+            yield from texts(value[key], (*path, key))
+    elif isinstance(value, list) and value:
+        yield from texts(value[0], (*path, 0))
+
+
+def put(value, path, word):
+    for key in path[:-1]:
+        value = value[key]
+    value[path[-1]] = word
+
+
+def with_word(content, path, word):
+    found = msgspec.json.decode(content)
+    put(found, path, word)
+    return msgspec.json.encode(found)
+
+
+def harmless(here, listener, *commands):
+    for command in commands:
+        ended = lincat_here(*command)
+        assert "Traceback" not in ended.err
+        assert not (here / "ran").exists(), command
+        assert listener.count == 0, command
+
+
+GOES_ON = (("resume", "run", "--steps", 1200, "--quiet"), ("resume", "run", "--append", "--quiet"))
+READS = (("report", "run"), ("predict", "run"), ("validate", "run", "log.parquet"))
+
+
+@pytest.mark.parametrize("word", ["evil:T", "ftp://127.0.0.1:{}/evil.json"])
+def test_no_text_of_any_file_of_a_folder_runs_code_or_connects(here, listener, word):
+    word = word.format(listener.port)
+    (here / word.rpartition("/")[2]).touch()
+    run = RunFolder(here / "run")
+    # Texts that may be anything, all at once.
+    for file, read in (
+        (run.result_file, lambda text: lincat.Answer.from_json(text)),
+        (run.states_file, lambda text: ShownStates.from_json(text, "states")),
+        (run.versions_file, lambda text: None),
+    ):
+        content = JSON.opened(file.read_bytes(), "file", "JSON")
+        for path in texts(msgspec.json.decode(content)):
+            changed = with_word(content, path, word)
+            with contextlib.suppress(lincat.InvalidInputError):
+                read(changed)
+                content = changed
+        assert word.encode() in content
+        file.write_bytes(JSON.sealed(content))
+    harmless(here, listener, *READS, ("compare", "run", "run"), *GOES_ON)
+    # Each of a checkpoint and of the files of a model, one at a time.
+    checkpoint = run.checkpoints.newest()
+    whole = {x.name: x.read_bytes() for x in checkpoint.iterdir() if x.name != "SHA256SUMS"}
+    for path in texts(msgspec.json.decode(whole["progress.json"])):
+        changed = with_word(whole["progress.json"], path, word)
+        run.checkpoints.write(int(checkpoint.name), {**whole, "progress.json": changed})
+        harmless(here, listener, *GOES_ON)
+    run.checkpoints.write(int(checkpoint.name), whole)
+    for name, key in (("features", "lincat features"), ("model", "lincat")):
+        file = run.path / f"{name}.safetensors"
+        content = file.read_bytes()
+        for path in texts(header_of(content, key)):
+            if path[-1] == "sha256":
+                continue
+            file.write_bytes(rewritten(content, key, lambda x, path=path: put(x, path, word)))
+            harmless(here, listener, *READS[1:])
+        file.write_bytes(content)
+
+
+@pytest.mark.parametrize("word", ["evil:T", "ftp://127.0.0.1:{}/log.csv"])
+def test_no_field_of_a_configuration_runs_code_or_connects(here, listener, word):
+    word = word.format(listener.port)
+    kept = tomllib.loads((here / "run" / "config.toml").read_text())
+    columns = [{x: word} for x in lincat.Columns.__struct_fields__]
+    kinds = {"source": [word], "env_options": {"x": word}, "feature_options": {"x": word}}
+    begins = ("evaluate", "--config", "run/config.toml", "--steps", 600, "--warm-up", 300)
+    shutil.copytree("run", "kept")
+    for field in EvaluationConfig.__struct_fields__:
+        for value in columns if field == "columns" else [kinds.get(field, word)]:
+            text = tomli_w.dumps({**kept, field: value})
+            (here / "run" / "config.toml").write_bytes(TOML.sealed(text))
+            harmless(here, listener, (*begins, "--out", "x", "--force"), GOES_ON[0])
+            shutil.rmtree("run")  # what went on has to do so again
+            shutil.copytree("kept", "run")
+
+
+def test_no_text_of_other_files_runs_code_or_connects(here, listener):
+    address = f"ftp://127.0.0.1:{listener.port}/log.csv"
+    for word in ("evil:T", "evil:T.json", address):
+        process = {
+            "gamma": 0.5,
+            "name": word,
+            "note": word,
+            "states": [word, "b"],
+            "terminal": [word],
+        }
+        process["outcomes"] = [{"state": word, "reward": 1, "next_state": "b", "probability": 1}]
+        Path("process.json").write_bytes(msgspec.json.encode(process))
+        Path("policy.json").write_bytes(msgspec.json.encode([word] * 16))
+        Path("states.json").write_bytes(msgspec.json.encode([{"obs_0": word, "obs_1": word}]))
+        harmless(
+            *(here, listener),
+            ("solve", "process.json"),
+            ("plan", "process.json", "--error", 0.5),
+            ("evaluate", "gym:FrozenLake-v1", "--policy", "policy.json", "--steps", 600),
+            ("predict", "run", "--states", "states.json"),
+        )
