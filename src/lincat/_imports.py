@@ -13,10 +13,10 @@ from lincat._arguments import fail, reason
 def import_name(text: str, argument: str) -> tuple[Any, str]:
     """Import the module of "module:name", also from the current folder; return it and the name."""
     module_name, _, name = text.partition(":")
-    if not module_name or not name:
+    # What is no name, Python would look for as a path.
+    if not all(x.isidentifier() for x in module_name.split(".")) or not name:
         raise fail(argument, "'module:name' of something that can be imported", repr(text))
-    folder = os.getcwd()
-    sys.path.insert(0, folder)
+    find_local_modules()
     importlib.invalidate_caches()  # the file may be younger than the last look at the folder
     try:
         module = importlib.import_module(module_name)
@@ -24,12 +24,17 @@ def import_name(text: str, argument: str) -> tuple[Any, str]:
         raise fail(
             argument, "a module that can be imported", f"{module_name!r} ({reason(error)})"
         ) from error
-    finally:
-        # At the end it shadows nothing, and what the module imports later is still found.
-        sys.path.remove(folder)
-        if folder not in sys.path:
-            sys.path.append(folder)
     return module, name
+
+
+def find_local_modules() -> None:
+    """Let Python find modules in the current folder, last of all: what lies there shadows nothing.
+
+    Only where somebody named one: beside logs that came from elsewhere there may be modules, with
+    names that installed packages try.
+    """
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
 
 
 def optional(name: str, wanted: str) -> Any:

@@ -125,17 +125,18 @@ class _Servant(threading.Thread):
                 raise EOFError
             if self._process is not None:
                 return self._process
-            # It must find what this process finds: lincat itself, and features of the user's.
-            path = os.pathsep.join(dict.fromkeys(x for x in sys.path if x))
+            found, here = _places()
+            path = os.pathsep.join(found)
             environment = {**os.environ, "PYTHONPATH": path, **dict.fromkeys(_ONE_THREAD, "1")}
             process = self._process = subprocess.Popen(
-                [sys.executable, "-m", "lincat.scale.worker"],
+                [sys.executable, "-P", "-m", "lincat.scale.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,
             )
             self._pids.add(process.pid)
         assert process.stdin is not None
+        send(process.stdin, here)
         send(process.stdin, self._content)
         return process
 
@@ -156,3 +157,15 @@ class _Servant(threading.Thread):
         """End the process, whatever it is doing."""
         self._ended = True
         self._stop_process()
+
+
+def _places() -> tuple[list[str], list[str]]:
+    """Where a process finds what this one finds: from its start, and once Python and lincat run.
+
+    The current folder comes late and last, wherever it is here, and -P keeps Python from putting it
+    first: beside logs there may be a queue.py. It comes at all only if this process looks there,
+    for features of the user's.
+    """
+    here = os.getcwd()
+    places = dict.fromkeys(os.path.abspath(x) for x in sys.path)  # "" is the current folder too
+    return [x for x in places if x != here], [here] if here in places else []

@@ -1,4 +1,4 @@
-"""A process that does pieces of work: a job comes through standard input, then numbers.
+"""A process that does pieces of work: through standard input come folders, a job, then numbers.
 
 ``python -m lincat.scale.worker``, as :mod:`lincat.scale.processes` starts it. Messages are pickles,
 each after its length. The process ends when its standard input does, so with whoever started it.
@@ -45,6 +45,7 @@ def main() -> None:
     os.dup2(2, 1)  # what a user's features print must not look like an answer
     asked: IO[bytes] = sys.stdin.buffer
     try:
+        sys.path += receive(asked)  # where the user's own modules are
         content = receive(asked)
         while True:
             number = receive(asked)
