@@ -15,7 +15,9 @@ _FLAG = re.compile(
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+# Arguments that are called otherwise, and those that are only switched on.
 _PLURAL = {"column": "columns", "env_option": "env_options", "feature_option": "feature_options"}
+_SWITCHES = ("force", "require", "trust_code", "trust_pickle", "connect")
 
 
 def one_line(value: object) -> str:
@@ -81,7 +83,7 @@ def as_arguments(text: str) -> str:
         if found["role"]:
             return f'columns={{"{found["role"]}": "{found["column"]}"}}'
         name = found["name"].replace("-", "_")
-        if name in ("force", "require"):
+        if name in _SWITCHES:
             return f"{name}=True"
         value = found["value"] or ""
         value = f'"{value}"' if value.isalpha() and value.islower() else value

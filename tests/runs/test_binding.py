@@ -99,25 +99,3 @@ def test_paths_mean_the_same_from_another_folder(tmp_path, monkeypatch):
     assert found.policy == f"sb3:ppo:{first / 'policy.zip'}"
     assert binding.given_here(given).given_in is None  # written out: nothing is relative any more
     assert binding.resolved(replace(PAPER, given_in=str(first))).policy == PAPER.policy
-
-
-@pytest.mark.parametrize(
-    ("config", "named"),
-    [
-        (PAPER, []),
-        (OBJECT, []),
-        (replace(PAPER, policy="p.json"), []),
-        (replace(PAPER, features="<sklearn.Scaler>"), []),
-        (replace(PAPER, policy="p.zip"), ["policy = 'p.zip'"]),
-        (replace(PAPER, features="m:T"), ["features = 'm:T'"]),
-        (EvaluationConfig(source=["gym:m:Env-v0"]), ["source = 'gym:m:Env-v0'"]),
-        (EvaluationConfig(source=["gym:Env-v0"]), []),
-    ],
-)
-def test_what_runs_code_is_named(config, named):
-    assert binding.code_named(config) == named
-    if named:
-        with refused("x: expected --trust-code, since it has"):
-            binding.check_trusted(config, "x")
-    else:
-        binding.check_trusted(config, "x")

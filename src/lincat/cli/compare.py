@@ -14,10 +14,10 @@ import click
 from lincat.cli.options import (
     check_place,
     file_options,
-    find_local_modules,
     level_option,
     terminal,
     threshold_option,
+    trust_option,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _T = TypeVar("_T")
     help="Of the intervals of differences.",
 )
 @file_options("Also write a page, as HTML, to this file.")
-@click.option("--trust-code", is_flag=True, help="Allow features that are imported (module:name).")
+@trust_option("a run")
 def compare(
     runs: tuple[Path, ...],
     level: float,
@@ -73,8 +73,6 @@ def compare(
     from lincat.runs.run import read_run
 
     learned = [read_run(run, trust_code=trust_code) for run in runs]
-    if trust_code:
-        find_local_modules()
     names, shown = _names(runs), _common(learned)
     answers = [_answer_on(one, shown) for one in learned]
     comparisons = _comparisons(learned, names, shown, confidence, level, threshold)

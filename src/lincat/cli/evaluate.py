@@ -10,8 +10,8 @@ import click
 
 from lincat.cli.options import (
     WHOLE,
+    connect_option,
     environment_options,
-    find_local_modules,
     output_options,
     pairs,
     plain_value,
@@ -19,6 +19,7 @@ from lincat.cli.options import (
     say,
     storage_option,
     terminal,
+    trust_option,
     workers_options,
 )
 from lincat.features.registry import FEATURE_NAMES
@@ -27,6 +28,7 @@ from lincat.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from lincat import Answer
+    from lincat._reach import Allowed
     from lincat.cli.run_page import Summary
     from lincat.runs.config import EvaluationConfig
     from lincat.runs.folder import RunFolder
@@ -162,13 +164,15 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
 )
 @click.option("--states", type=int, hidden=True)  # what --show was called; for one release
 @workers_options
-@click.option("--trust-code", is_flag=True, help="Allow what --config names as module:name.")
+@trust_option("--config")
+@connect_option("--config")
 @require_option
 @output_options
 def evaluate(
     source: tuple[str, ...],
     config: Path | None,
     trust_code: bool,
+    connect: bool,
     require: bool,
     as_json: bool,
     out: Path | None,
@@ -199,6 +203,7 @@ def evaluate(
       cat log.jsonl | lincat evaluate - --gamma 0.99
       lincat evaluate all.stats --gamma 0.95
     """
+    from lincat._reach import Allowed
     from lincat.runs.folder import RunFolder
     from lincat.runs.from_statistics import StatisticsRun, open_statistics
     from lincat.runs.given import Given
@@ -213,8 +218,8 @@ def evaluate(
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     if config is None or seeded == click.core.ParameterSource.COMMANDLINE:
         given["seed"] = seed
-    settings = settings_of(source, config, given, trust_code=trust_code)
-    find_local_modules()
+    allowed = Allowed(code=trust_code, connect=connect)
+    settings = settings_of(source, config, given, allowed)
     # Before anything is written or, with --force, cleared.
     whole = open_statistics(settings)
     objects = Given(storage_options=storage_options)
@@ -258,21 +263,33 @@ def finish(folder: RunFolder, run: Any, *, require: bool, as_json: bool, quiet: 
 
 
 def settings_of(
-    source: tuple[str, ...], config: Path | None, given: dict[str, Any], *, trust_code: bool = False
+    source: tuple[str, ...],
+    config: Path | None,
+    given: dict[str, Any],
+    allowed: Allowed | None = None,
 ) -> EvaluationConfig:
-    """Put together the file, the flags, and for neither the example."""
+    """Put together the file, the flags, and for neither the example.
+
+    What the file has done beyond reading data of this machine has to be ``allowed``, or be said by
+    the flags.
+    """
     import msgspec
 
+    from lincat._reach import NOTHING_ALLOWED, check_allowed
     from lincat.runs.binding import given_here, resolved
     from lincat.runs.config import config_from_dict, read_config
 
     values: dict[str, Any] = {}
     if config is not None:
-        kept = resolved(read_config(config))
-        if not trust_code:
-            _check_code(kept, config, source, given)
-            kept = msgspec.structs.replace(kept, trust_pickle=False)
-        values = {**msgspec.to_builtins(kept), "given_in": None}
+        allowed = NOTHING_ALLOWED if allowed is None else allowed
+        kept = read_config(config)
+        if "workers" in given or "scheduler" in given:  # either stands for both
+            kept = msgspec.structs.replace(kept, workers=None, scheduler=None)
+        check_allowed(kept, str(config), allowed, *given, *(["source"] if source else []))
+        pickles = kept.trust_pickle and allowed.code
+        values = msgspec.to_builtins(
+            msgspec.structs.replace(resolved(kept), trust_pickle=pickles, given_in=None)
+        )
     elif not source:
         values = dict(_EXAMPLE)
     if source:
@@ -285,18 +302,6 @@ def settings_of(
         if name in given:
             given[name] = plain_value(given[name])
     return given_here(config_from_dict({**values, **given}, "options"))
-
-
-def _check_code(
-    kept: EvaluationConfig, config: Path, source: tuple[str, ...], given: dict[str, Any]
-) -> None:
-    """Refuse a file that has code run, unless all of that is said on this command line."""
-    from lincat.runs.binding import code_named, untrusted
-
-    said = {*given, *(["source"] if source else [])}
-    named = [text for text in code_named(kept) if text.partition(" ")[0] not in said]
-    if named:
-        raise untrusted(str(config), named)
 
 
 def _columns(roles: dict[str, str]) -> dict[str, Any]:

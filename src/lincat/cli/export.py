@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lincat.cli.options import run_argument, say
+from lincat.cli.options import run_argument, say, trust_option
 
 
 @click.command(short_help="A small copy of a run, to answer with.")
@@ -18,7 +18,7 @@ from lincat.cli.options import run_argument, say
     help="Folder to write; must be new or empty.",
 )
 @click.option("--force", is_flag=True, help="Write into --out even if it holds files.")
-@click.option("--trust-code", is_flag=True, help="Allow features of the form module:name.")
+@trust_option()
 @click.option("--quiet", is_flag=True, help="Say nothing.")
 def export(run: Path, out: Path, force: bool, trust_code: bool, quiet: bool) -> None:
     """Copy what RUN needs to answer: averages in single precision, of features that were touched.
@@ -31,11 +31,8 @@ def export(run: Path, out: Path, force: bool, trust_code: bool, quiet: bool) -> 
       lincat export runs/log --out small
       lincat predict small --states today.csv
     """
-    from lincat.cli.options import find_local_modules
     from lincat.runs.run import read_run
 
-    if trust_code:
-        find_local_modules()
     made = read_run(run, trust_code=trust_code).export(out, force=force)
     if not quiet:
         size = sum(file.stat().st_size for file in made.path.iterdir())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import sys
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -83,20 +85,42 @@ def main() -> None:
         leave(INTERRUPTED)
     # Not SystemExit, with which --help ends: naming our errors here imports half of SciPy.
     except Exception as error:
+        text = str(error)
         if isinstance(error, lincat.InvalidInputError):
             code = 2
+            text += _allowing(error)
         elif isinstance(error, lincat.ConvergenceError | lincat.DivergenceError):
             code = 3
         elif isinstance(error, MemoryError):
             code = 2
-            error = MemoryError(f"not enough memory: {str(error) or 'for these sizes'}")
+            text = f"not enough memory: {text or 'for these sizes'}"
         elif isinstance(error, OSError) and error.strerror:
             code = 2
-            error = OSError(f"{error.filename or 'a file'}: {error.strerror}")
+            text = f"{error.filename or 'a file'}: {error.strerror}"
         else:
             raise
-        say(f"Error: {error}", err=True)
+        say(f"Error: {text}", err=True)
         leave(code)
+
+
+def _allowing(error: Exception) -> str:
+    """The command to paste, where a file has something done that was not allowed."""
+    from lincat._reach import NotAllowedError
+
+    if not isinstance(error, NotAllowedError):
+        return ""
+    command, *rest = sys.argv[1:]
+    return f": {shlex.join(['lincat', command, *error.options, *_without_secrets(rest)])}"
+
+
+def _without_secrets(words: Sequence[str]) -> Iterator[str]:
+    """The words of a command line, but what --storage-option says: errors are kept in files."""
+    flag, before = "--storage-option", ""
+    for word in words:
+        key = word.removeprefix(f"{flag}=")
+        secret = before == flag or key != word
+        yield f"{word.removesuffix(key)}{key.partition('=')[0]}=..." if secret else word
+        before = word
 
 
 def _clear_cache(context: click.Context) -> None:

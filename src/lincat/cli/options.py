@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -113,10 +112,18 @@ def plain_value(text: str) -> Any:
         return text
 
 
-def trust_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--trust-code``, without which nothing that is read from a folder runs code."""
-    text = "Allow what the run names as module:name, or keeps in pickles: both run code."
-    return click.option("--trust-code", is_flag=True, help=text)(command)
+def trust_option(file: str = "the run") -> Callable[..., Any]:
+    """Return ``--trust-code``, without which nothing that is read from a folder runs code."""
+    text = f"Allow what {file} names as module:name, or as a pickle: both run code."
+    return click.option("--trust-code", is_flag=True, help=text)
+
+
+def connect_option(file: str = "the run") -> Callable[..., Any]:
+    """Return ``--connect``, without which no address that is read from a folder is opened."""
+    text = (
+        f"Allow addresses of other machines that {file} names (s3://...), which are connected to."
+    )
+    return click.option("--connect", is_flag=True, help=text)
 
 
 def run_argument(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -207,12 +214,6 @@ def spinner(text: str, *, quiet: bool) -> Iterator[None]:
 
     with Console(stderr=True).status(text):
         yield
-
-
-def find_local_modules() -> None:
-    """Let module:name find modules in the current folder, as python -m does; last of all."""
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
 
 
 def terminal() -> Console:

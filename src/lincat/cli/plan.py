@@ -12,7 +12,6 @@ import lincat
 from lincat.cli.options import (
     SHARE,
     WHOLE,
-    find_local_modules,
     machine_options,
     pairs,
     spinner,
@@ -87,7 +86,6 @@ def plan(
       lincat plan examples/inventory.json --error 1 --confidence 0.9 --json
       lincat plan --gamma 0.9 --lambda-min 0.1 --error 0.5
     """
-    find_local_modules()
     given = {name: value for name, value in options.items() if value is not None}
     with spinner("Planning", quiet=quiet):
         if source:

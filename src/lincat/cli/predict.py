@@ -14,13 +14,13 @@ from lincat.cli.options import (
     SHARE,
     check_place,
     file_options,
-    find_local_modules,
     level_option,
     pairs,
     require_option,
     run_argument,
     say,
     threshold_option,
+    trust_option,
 )
 
 if TYPE_CHECKING:
@@ -81,11 +81,7 @@ _FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
     help="Of what is written; by default after the ending of --out, or csv.",
 )
 @file_options("File to write; standard output by default.")
-@click.option(
-    "--trust-code",
-    is_flag=True,
-    help="Allow features of the form module:name, which are imported and run code.",
-)
+@trust_option()
 @require_option
 def predict(
     run: Path,
@@ -129,8 +125,6 @@ def predict(
     from lincat.tables.asked import read_asked
 
     found = read_run(run, trust_code=trust_code)
-    if trust_code:
-        find_local_modules()
     doubt = f"{run}: {found.answer.verdict.sentence}" if found.trusted is False else ""
     if doubt and (require or following) and not quiet:
         say(doubt, err=True)

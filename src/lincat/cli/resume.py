@@ -10,7 +10,7 @@ import click
 from lincat.cli.evaluate import finish
 from lincat.cli.options import (
     WHOLE,
-    find_local_modules,
+    connect_option,
     machine_options,
     require_option,
     run_argument,
@@ -35,7 +35,8 @@ from lincat.cli.options import (
 )
 @storage_option
 @workers_options
-@trust_option
+@trust_option()
+@connect_option()
 @require_option
 @machine_options
 def resume(
@@ -48,6 +49,7 @@ def resume(
     workers: int | None,
     scheduler: str | None,
     trust_code: bool,
+    connect: bool,
     require: bool,
     as_json: bool,
     quiet: bool,
@@ -58,8 +60,9 @@ def resume(
     run. An environment begins a new episode. A finished run is made longer by --steps, or by
     --append with rows that have come since; these need not be read again from the start, but its
     files must be there as they were. Settings and source have to be those that the run began with.
-    Policies and features that config.toml names as module:name are imported, which runs their code,
-    with --trust-code alone.
+    What config.toml names is not imported, unpickled or connected to unless it is allowed anew: by
+    --trust-code (module:name, pickles, texts for an environment), --connect (s3://...), and
+    --scheduler with its address.
 
     \b
     Examples:
@@ -67,13 +70,12 @@ def resume(
       lincat resume runs/cartpole-v1 --steps 1000000
       lincat resume runs/log --append march.csv
     """
+    from lincat._reach import Allowed
     from lincat.runs.folder import RunFolder
     from lincat.runs.given import Given
     from lincat.runs.resuming import continued
 
     folder = RunFolder.open(run)
-    if trust_code:
-        find_local_modules()
     run_on = continued(
         folder,
         Given(storage_options=storage_options),
@@ -83,6 +85,6 @@ def resume(
         on_bad_rows=on_bad_rows,
         workers=workers,
         scheduler=scheduler,
-        trust_code=trust_code,
+        allowed=Allowed(code=trust_code, connect=connect),
     )
     finish(folder, run_on, require=require, as_json=as_json, quiet=quiet)

@@ -13,7 +13,6 @@ from lincat.cli.options import (
     check_place,
     environment_options,
     file_options,
-    find_local_modules,
     pairs,
     storage_option,
 )
@@ -110,7 +109,6 @@ def stats(
 
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     settings = settings_of(source, None, given)
-    find_local_modules()
     agreed = None if like is None else SourceStatistics.load(like)
     opened = open_source(settings, Given(storage_options=storage_options))
     summing = Summing(settings, opened, site=site, like=agreed, gammas=gammas)

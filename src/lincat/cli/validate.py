@@ -8,7 +8,6 @@ import click
 
 from lincat.cli.options import (
     WHOLE,
-    find_local_modules,
     machine_options,
     require_option,
     run_argument,
@@ -21,7 +20,7 @@ from lincat.cli.options import (
 @run_argument
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
 @click.option("--returns", type=WHOLE, help="Check against so many; by default all that fit.")
-@trust_option
+@trust_option()
 @require_option
 @machine_options
 def validate(
@@ -53,8 +52,6 @@ def validate(
     from lincat.runs.run import Run, read_run
     from lincat.runs.validating import validated
 
-    if trust_code:
-        find_local_modules()
     folder = RunFolder.open(run)
     claim(folder.path)
     try:

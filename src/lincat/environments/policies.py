@@ -19,6 +19,7 @@ from lincat._imports import import_name
 from lincat._text import shown
 from lincat._typing import FloatArray
 from lincat.environments.action_noise import action_numbers, n_numbers, uniform_means
+from lincat.environments.policy_words import policy_kind
 
 _DRAWS = 8  # of a function's action, from which its chances are told
 
@@ -280,16 +281,17 @@ def policy_from(
         return policy_files.Trained(policy, *spaces)
     if callable(policy):
         return Function(policy, *spaces)
-    if policy == "random":
-        return Uniform(*spaces)
-    if policy == "balance":
-        return Balance(*spaces)
     if isinstance(policy, str):
-        if policy.startswith("sb3:") or policy.endswith(".zip"):
+        kind = policy_kind(policy)
+        if kind == "random":
+            return Uniform(*spaces)
+        if kind == "balance":
+            return Balance(*spaces)
+        if kind == "model":
             return policy_files.read_trained(policy, *spaces, trust_pickle=trust_pickle)
-        if policy.endswith((".json", ".npy")):
+        if kind == "table":
             return policy_files.Table(policy, *spaces)
-        if ":" in policy:
+        if kind == "module":
             module, name = import_name(policy, "policy")
             function = getattr(module, name, None)
             if not callable(function):

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import check_array, check_probability_groups, fail, reason
+from lincat._imports import find_local_modules
 from lincat._typing import ArrayLike
 from lincat.environments.policies import Policy, check_action, check_actions
+from lincat.environments.policy_words import model_file
 
 
 class Table(Policy):
@@ -156,9 +158,7 @@ def read_trained(
     trust_pickle : bool
         Loading runs whatever code the file holds, so without True it is refused.
     """
-    path, kind = text, ""
-    if text.startswith("sb3:"):
-        kind, _, path = text.removeprefix("sb3:").rpartition(":")
+    kind, path = model_file(text)
     if not trust_pickle:
         raise fail(
             "policy",
@@ -166,6 +166,7 @@ def read_trained(
             f"{path} without it",
             "such a file can run any code when it is loaded: do so only if you know its origin",
         )
+    find_local_modules()  # where its own classes may be
     saved = _saved_fields(path)
     kind = kind or _guessed_kind(saved, path)
     try:

@@ -17,7 +17,7 @@ from lincat.data.mixed import is_mixed
 from lincat.features._base import Features
 from lincat.features.mixed import Mixed
 from lincat.features.observations import as_ids, finite_points
-from lincat.features.registry import FEATURE_NAMES, FEATURES
+from lincat.features.registry import FEATURE_NAMES, FEATURES, is_imported
 from lincat.features.scaling import Scaling
 from lincat.features.tabular import Tabular
 from lincat.features.tiles import Tiles
@@ -136,7 +136,7 @@ def features_from_name(
         if cls is Tabular and n_states is not None and not given:
             given["n_states"] = n_states
         return cls(**given)
-    if name == "auto" or (isinstance(name, str) and ":" in name):
+    if name == "auto" or (isinstance(name, str) and is_imported(name)):
         _refuse_others(name, given, [])
         return None if name == "auto" else FromTransformer(name)
     near = difflib.get_close_matches(str(name), FEATURE_NAMES, n=1)

@@ -29,3 +29,15 @@ FEATURES = Registry(
 )
 #: What may be asked for by name.
 FEATURE_NAMES = ("auto", *FEATURES.offered)
+
+
+def is_imported(name: str) -> bool:
+    """Return whether a word for features names what is imported, "module:name".
+
+    Examples
+    --------
+    >>> from lincat.features.registry import is_imported
+    >>> is_imported("fourier"), is_imported("sklearn.preprocessing:StandardScaler")
+    (False, True)
+    """
+    return name not in FEATURE_NAMES and ":" in name

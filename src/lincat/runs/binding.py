@@ -1,4 +1,4 @@
-"""What a run is bound to: its configuration, the content of its source, and who wrote the code.
+"""What a run is bound to: its configuration, and the content of its source.
 
 A checkpoint keeps the configuration and fingerprints of the source. What continues with another
 configuration, or another source, would mix two answers in one: it is refused, with what differs.
@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from lincat._arguments import InvalidInputError, fail
+from lincat._arguments import fail
+from lincat.environments.policy_words import policy_file
 from lincat.processes import catalog
 from lincat.runs.config import EvaluationConfig, differences
 from lincat.runs.given import is_mark
@@ -105,12 +106,6 @@ def _what(then: Fingerprint, now: Fingerprint) -> str:
 # --------------------------------------------------------------------------------------- places
 
 
-def policy_file(policy: str) -> str | None:
-    """Return the path in a word for a policy, if there is one."""
-    path = policy.rpartition(":")[2] if policy.startswith("sb3:") else policy
-    return path if path.endswith((".json", ".npy", ".zip")) else None
-
-
 def given_here(config: EvaluationConfig) -> EvaluationConfig:
     """Return the configuration with relative paths meant from the current folder, noted in it.
 
@@ -129,6 +124,8 @@ def resolved(config: EvaluationConfig) -> EvaluationConfig:
     folder = config.given_in
     if folder is None or folder == os.getcwd():
         return config
+    if not os.path.isabs(folder):  # with it before them, paths could become words of another kind
+        raise fail("given_in", "an absolute path", repr(folder))
     source = [os.path.join(folder, x) if _is_path(x, folder) else x for x in config.source]
     policy, path = config.policy, policy_file(config.policy)
     if path is not None:
@@ -143,42 +140,3 @@ def _is_path(word: str, folder: str) -> bool:
     endings = tuple(ending for known in FORMATS.values() for ending in known)
     like = word.endswith((".json", *endings)) or any(sign in word for sign in "*?[")
     return like or os.path.exists(os.path.join(folder, word))
-
-
-# ----------------------------------------------------------------------------------------- code
-
-
-def code_named(config: EvaluationConfig) -> list[str]:
-    """Return the words of a configuration that have code run: modules, and files with pickles.
-
-    Examples
-    --------
-    >>> from lincat.runs.binding import code_named
-    >>> from lincat.runs.config import EvaluationConfig, differences
-    >>> code_named(EvaluationConfig(source=["gym:CartPole-v1"], policy="mine:act"))
-    ["policy = 'mine:act'"]
-    """
-    named = []
-    for name, word in (("features", config.features), ("policy", config.policy)):
-        if is_mark(word) or word.endswith((".json", ".npy")):
-            continue
-        if ":" in word or word.endswith(".zip"):
-            named.append(f"{name} = {word!r}")
-    first = config.source[0]
-    if first.startswith("gym:") and ":" in first.removeprefix("gym:"):
-        named.append(f"source = {first!r}")
-    return named
-
-
-def check_trusted(config: EvaluationConfig, place: str) -> None:
-    """Refuse a configuration that has code run."""
-    named = code_named(config)
-    if named:
-        raise untrusted(place, named)
-
-
-def untrusted(place: str, named: Sequence[str]) -> InvalidInputError:
-    """Build the error for code that was not allowed on this command line."""
-    expected = f"--trust-code, since it has {', '.join(named)}, which runs code"
-    remedy = "allow it if you know where the file comes from"
-    return fail(place, expected, "none", remedy)

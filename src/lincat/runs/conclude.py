@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail, reason
+from lincat._reach import Words
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.answer import Answer, Caution, Curves
@@ -50,8 +51,8 @@ class SourceFacts(msgspec.Struct, frozen=True):
     skipped_rows : int
     """
 
-    description: str
-    names: tuple[str, ...]
+    description: Words
+    names: tuple[Words, ...]
     gamma: float
     skipped_rows: int
 

@@ -10,8 +10,18 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._reach import Words
 from lincat._text import one_line, shown
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName, StepSizeName
+from lincat.runs.reach import (
+    EnvOptions,
+    FeatureOptions,
+    FeaturesWord,
+    Place,
+    PolicyWord,
+    SchedulerAddress,
+    SourceWord,
+)
 from lincat.tables.columns import Columns
 from lincat.tables.formats import FormatName
 
@@ -24,6 +34,8 @@ _Count = Annotated[int, msgspec.Meta(ge=0)]
 class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that the result of ``lincat evaluate`` depends on, and how it is shown.
 
+    Each field says in its type how far a value reaches that a file has in it (lincat/_reach.py).
+
     Examples
     --------
     >>> from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml
@@ -33,9 +45,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     """
 
     # Where transitions come from: files, "-", "gym:NAME", "minari:NAME", or a finite process.
-    source: list[str]
+    source: list[SourceWord]
     # The folder from which relative paths are meant: where they were given.
-    given_in: str | None = None
+    given_in: Place | None = None
     # Discount factor; by default 0.99, or that of the finite process. 1 where episodes end.
     gamma: _Discount | None = None
     # At most so many transitions; by default all of a file, 200,000 of anything without an end.
@@ -63,15 +75,15 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     # So many processes of this machine, or the address of a Dask scheduler, sum Parquet files by
     # parts; by default this process reads them as one stream.
     workers: _Positive | None = None
-    scheduler: str | None = None
+    scheduler: SchedulerAddress | None = None
 
     # --- environments and processes ---
     # "random", "balance", "module:function", a table (JSON, NPY), or a Stable-Baselines3 file.
-    policy: str = "random"
+    policy: PolicyWord = "random"
     # Copies of the environment that are stepped together.
     n_envs: _Positive = 1
     # Keyword arguments of the environment.
-    env_options: dict[str, Any] = {}
+    env_options: EnvOptions = {}
     # Whether files that can run code when they are read (Stable-Baselines3) may be read.
     trust_pickle: bool = False
     # How to draw from a finite process.
@@ -79,9 +91,9 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     # --- features ---
     # "auto", "tabular", "tiles", "fourier", "rbf", "scaling", "identity", or "module:object".
-    features: str = "auto"
+    features: FeaturesWord = "auto"
     # Keyword arguments of the features.
-    feature_options: dict[str, Any] = {}
+    feature_options: FeatureOptions = {}
     # Transitions from which features are fitted, and states chosen for the report; by default
     # 200,000, or 10,000 where learning goes step by step.
     warm_up: _Positive | None = None
@@ -120,8 +132,8 @@ class EvaluationConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     # --- of statistics (lincat stats) ---
     # Only blocks of time from this time on, before that time, or the last so many of each site.
-    since: str | None = None
-    until: str | None = None
+    since: Words | None = None
+    until: Words | None = None
     last_blocks: _Positive | None = None
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from lincat._arguments import for_python
 from lincat._files import TemporaryFolder
+from lincat._reach import Allowed
 from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.learners.registry import AveragingName, DtypeName, LearnerName
@@ -191,6 +192,7 @@ def resume(
     workers: int | None = None,
     client: Any = None,
     trust_code: bool = False,
+    connect: bool = False,
 ) -> Run:
     """Continue a run from its last checkpoint, or make a finished one longer.
 
@@ -215,8 +217,11 @@ def resume(
     client : distributed.Client, optional
         Who sums the parts of a log that are left, instead of who did.
     trust_code : bool
-        Whether what the folder names may be imported, which runs code. Runs of this program are
-        trusted as they were.
+        Whether what the folder names may be imported, or read from pickles: both run code. Runs of
+        this program are trusted as they were.
+    connect : bool
+        Whether addresses of other machines that the folder names (s3://...) may be connected to. A
+        Dask scheduler needs both, as it sends pickles; or give ``client``, or ``workers``.
 
     Examples
     --------
@@ -228,7 +233,8 @@ def resume(
     folder = RunFolder.open(run.path if isinstance(run, Run) else Path(run))
     own = None if features is None else our_features(features)
     given = Given(source, policy, own, client, storage_options)
-    trust = trust_code or (isinstance(run, Run) and run.trusts_code)
+    before = run.allowed if isinstance(run, Run) else Allowed()
+    allowed = Allowed(code=trust_code or before.code, connect=connect or before.connect)
     going_on = continued(
         *(folder, given),
         steps=steps,
@@ -236,12 +242,12 @@ def resume(
         on_bad_rows=on_bad_rows,
         workers=workers,
         scheduler=None if client is None else address_of(client),
-        trust_code=trust,
+        allowed=allowed,
     )
     for _ in going_on.run():
         pass
     kept = run.temporary if isinstance(run, Run) else None
-    return Run(folder, trust_code=trust, transformer=given.transformer, temporary=kept)
+    return Run(folder, allowed=allowed, transformer=given.transformer, temporary=kept)
 
 
 def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, force: bool) -> Run:
@@ -263,4 +269,5 @@ def _run(config: EvaluationConfig, given: Given, out: str | Path | None, *, forc
         )
         for _ in run.run():
             pass
-    return Run(folder, trust_code=True, transformer=given.transformer, temporary=temporary)
+    own = Allowed(code=True, connect=True)
+    return Run(folder, allowed=own, transformer=given.transformer, temporary=temporary)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail, reason
+from lincat._reach import NOTHING_ALLOWED, Allowed, check_allowed
 from lincat.data.steps import Steps, joined
 from lincat.data.transitions import Transitions
 from lincat.features.tabular import TableFullError
@@ -90,8 +91,8 @@ class EvaluationRun:
         standard input is all new then.
     pool : Pool, optional
         Who sums a log by parts; it is closed at the end.
-    trust_code : bool
-        Whether a checkpoint may have code run, which features of the form module:name do.
+    allowed : Allowed
+        What the folder may have done: a checkpoint code run, by features of the form module:name.
     """
 
     def __init__(
@@ -101,19 +102,22 @@ class EvaluationRun:
         *,
         config: EvaluationConfig | None = None,
         append: bool = False,
-        trust_code: bool = False,
+        allowed: Allowed = NOTHING_ALLOWED,
         pool: Pool | None = None,
     ) -> None:
         self.folder = folder
         self._written = folder.config
         self.config = self._written if config is None else config
-        self._trust_code = trust_code
+        self._allowed = allowed
         self.notes: list[str] = []
         self._stop = threading.Event()
         self.model: Model
         self.shown: ShownStates
         self._held: HoldOut | SpreadHoldOut = HoldOut(0)
-        self._opened = open_source(resolved(self.config)) if opened is None else opened
+        if opened is None:
+            check_allowed(self.config, str(folder.config_file), allowed)
+            opened = open_source(resolved(self.config))
+        self._opened = opened
         self._prints: list[Fingerprint] = []
         self.seconds = 0.0
         self._n_step = 1
@@ -377,7 +381,7 @@ class EvaluationRun:
         if not so_far.to_mend:
             check_same_source(so_far.prints, opened, self.config, append=self._append)
         self.model = Model.read(
-            checkpoint, trust_code=self._trust_code, transformer=opened.transformer
+            checkpoint, trust_code=self._allowed.code, transformer=opened.transformer
         )
         self.shown = self.folder.shown
         self.seconds, self.notes, self._n_step = so_far.seconds, so_far.notes, so_far.n_step

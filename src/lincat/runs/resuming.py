@@ -9,7 +9,8 @@ from typing import Literal
 import msgspec
 
 from lincat._arguments import fail
-from lincat.runs.binding import check_trusted, given_here, resolved
+from lincat._reach import NOTHING_ALLOWED, Allowed, check_allowed
+from lincat.runs.binding import given_here, resolved
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
@@ -33,7 +34,7 @@ def continued(
     on_bad_rows: Literal["stop", "skip"] | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
-    trust_code: bool = False,
+    allowed: Allowed = NOTHING_ALLOWED,
 ) -> EvaluationRun:
     """Return a run that goes on where its last checkpoint is, if it is not at its end.
 
@@ -53,8 +54,8 @@ def continued(
     workers : int, optional
     scheduler : str, optional
         Who sums the parts of a log that are left, instead of who did.
-    trust_code : bool
-        Whether what the folder names may be imported, which runs code.
+    allowed : Allowed
+        What the folder may have done: code run, other machines spoken to.
     """
     if more and not append:
         raise fail("MORE", "nothing, or --append with it", ", ".join(more))
@@ -62,7 +63,7 @@ def continued(
     try:
         folder.sweep()
         words = (workers, scheduler)
-        return _continued(folder, given, steps, append, more, on_bad_rows, words, trust_code)
+        return _continued(folder, given, steps, append, more, on_bad_rows, words, allowed)
     except BaseException:
         release(folder.path)
         raise
@@ -76,7 +77,7 @@ def _continued(
     more: Sequence[str],
     on_bad_rows: Literal["stop", "skip"] | None,
     words: tuple[int | None, str | None],
-    trust_code: bool,
+    allowed: Allowed,
 ) -> EvaluationRun:
     done = folder.answer if folder.finished else None
     remedy = "lincat report draws it again"
@@ -86,8 +87,9 @@ def _continued(
     if done is not None and steps is not None and steps <= done.transitions:
         raise fail("--steps", f"more than the {done.transitions} of the run", steps, remedy)
     config = folder.config
-    if not trust_code:
-        check_trusted(config, str(folder.config_file))
+    checkpoint = folder.checkpoints.newest()
+    by_pool = checkpoint is None or int(checkpoint.name) == 0  # else what is new is one stream
+    said = _said(given) if by_pool else [*_said(given), "workers", "scheduler"]
     if on_bad_rows is not None:
         config = msgspec.structs.replace(config, on_bad_rows=on_bad_rows)
     workers, scheduler = words
@@ -97,25 +99,35 @@ def _continued(
             got = "one that is read as one stream"
             raise fail("RUN", "a run that was begun with --workers or --scheduler", got)
         config = msgspec.structs.replace(config, workers=workers, scheduler=scheduler)
+        said.append("scheduler")
+    check_allowed(config, str(folder.config_file), allowed, *said)
     if steps is not None or append:
         config = msgspec.structs.replace(config, steps=steps)
     if append and (given is None or given.source is None):
         options = None if given is None else given.storage_options
-        config = _with_new_files(folder, config, list(more), options)
+        config = _with_new_files(folder, config, list(more), options, allowed)
     opened = open_source(resolved(config), given)
-    checkpoint = folder.checkpoints.newest()
     pool = None
-    if checkpoint is None or int(checkpoint.name) == 0:  # else what is new is read as one stream
+    if by_pool:
         pool = open_pool(config, opened, None if given is None else given.client)
     if append:
         _check_new_rows(folder, opened)
-    return EvaluationRun(
-        folder, opened, config=config, append=append, trust_code=trust_code, pool=pool
-    )
+    return EvaluationRun(folder, opened, config=config, append=append, allowed=allowed, pool=pool)
+
+
+def _said(given: Given | None) -> list[str]:
+    """The settings in whose place something was given."""
+    given = Given() if given is None else given
+    names = ("source", "policy", "features")
+    return [name for name in names if getattr(given, name) is not None]
 
 
 def _with_new_files(
-    folder: RunFolder, config: EvaluationConfig, more: list[str], options: StorageOptions
+    folder: RunFolder,
+    config: EvaluationConfig,
+    more: list[str],
+    options: StorageOptions,
+    allowed: Allowed,
 ) -> EvaluationConfig:
     """Put files that are new behind those that were read, whatever they are called."""
     checkpoint = folder.checkpoints.intact().place
@@ -123,6 +135,7 @@ def _with_new_files(
     if so_far is None or not so_far.places:
         got = f"a run of {', '.join(config.source)}"
         raise fail("--append", "a run of logs, or of standard input, that has a checkpoint", got)
+    check_allowed(so_far, str(checkpoint), allowed)
     if config.source == [STDIN]:
         if more:
             remedy = f"cat {more[0]} | lincat resume {folder.path} --append"

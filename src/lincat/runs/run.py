@@ -14,6 +14,7 @@ import numpy as np
 
 from lincat._arguments import fail
 from lincat._files import TemporaryFolder, new_folder, write_atomically
+from lincat._reach import NOTHING_ALLOWED, Allowed
 from lincat._rows import text_table
 from lincat._text import as_arguments
 from lincat.core.distribution import ReturnDistribution
@@ -48,8 +49,8 @@ class Run:
         What the result depends on.
     answer : Answer
         The content of result.json: everything that its page shows.
-    trusts_code : bool
-        Whether features of the form "module:name" may be imported.
+    allowed : Allowed
+        What the folder may have done: features of the form "module:name" imported, and so on.
     temporary : TemporaryFolder or None
         The folder itself, if it is there for only as long as the run is.
     """
@@ -58,17 +59,17 @@ class Run:
         self,
         folder: RunFolder,
         *,
-        trust_code: bool = False,
+        allowed: Allowed = NOTHING_ALLOWED,
         transformer: object = None,
         temporary: TemporaryFolder | None = None,
     ) -> None:
         self.path = folder.path
         self.config: EvaluationConfig = folder.config
         self.answer, self._model_folder = newest(
-            folder, trust_code=trust_code, transformer=transformer
+            folder, trust_code=allowed.code, transformer=transformer
         )
         self._folder = folder
-        self.trusts_code = trust_code
+        self.allowed = allowed
         self._transformer = transformer
         self.temporary = temporary
 
@@ -106,7 +107,7 @@ class Run:
     def model(self) -> Model:
         """Features and learner: ``model.features``, ``model.learner``."""
         return Model.read(
-            self._model_folder, trust_code=self.trusts_code, transformer=self._transformer
+            self._model_folder, trust_code=self.allowed.code, transformer=self._transformer
         )
 
     @cached_property
@@ -207,7 +208,7 @@ class Run:
         return frames_of(self.config.source[0]) or None
 
     def _alike(self, folder: RunFolder) -> Run:
-        return Run(folder, trust_code=self.trusts_code, transformer=self._transformer)
+        return Run(folder, allowed=self.allowed, transformer=self._transformer)
 
     def save(self, path: str | Path) -> Run:
         """Copy the run folder to a new one, and return the run there: temporary ones do not last.
@@ -301,4 +302,5 @@ def read_run(path: str | Path, *, trust_code: bool = False, features: object = N
     features : object, optional
         The scikit-learn transformer that the run was given, if it was given one.
     """
-    return Run(RunFolder.open(Path(path)), trust_code=trust_code, transformer=features)
+    allowed = Allowed(code=trust_code)
+    return Run(RunFolder.open(Path(path)), allowed=allowed, transformer=features)

@@ -9,10 +9,12 @@ import msgspec
 
 from lincat._arguments import fail
 from lincat._json import decoded
+from lincat._reach import Words
 from lincat.inference.answer import Answer, Caution
 from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.folder import RunFolder, read_bytes
 from lincat.runs.model import Model
+from lincat.runs.reach import SourceWord
 from lincat.runs.recorder import Recorder
 from lincat.tables.fingerprints import Fingerprint
 
@@ -23,7 +25,7 @@ class SoFar(msgspec.Struct):
     """The content of progress.json."""
 
     seconds: float
-    notes: list[str]
+    notes: list[Words]
     n_step: Annotated[int, msgspec.Meta(ge=1)]
     held: Count
     # Steps that were looked at before the first was learned from; a run is stopped after these.
@@ -32,14 +34,14 @@ class SoFar(msgspec.Struct):
     passes: Count
     in_pass: Count
     # The configuration, as TOML, and what tells the source from others, when this began.
-    config: str = ""
+    config: Words = ""
     prints: list[Fingerprint] = []
     # A row that cannot be used ended it: the source is going to be mended.
     to_mend: bool = False
     # Of the source, as it was read so far.
     facts: SourceFacts | None = None
     # Its tables, and how many rows they had; where held-out steps begin and end, if all over it.
-    places: list[str] = []
+    places: list[SourceWord] = []
     rows: Count | None = None
     edges: list[Count] | None = None
     # Nodes of the first rewards, for parts that are summed apart from each other.

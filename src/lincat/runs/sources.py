@@ -19,6 +19,7 @@ from lincat.data.transitions import Transitions
 from lincat.environments.policies import Policy, Predictor
 from lincat.features._base import Features
 from lincat.features.identity import Identity
+from lincat.features.registry import is_imported
 from lincat.processes import catalog
 from lincat.processes.files import read_problem
 from lincat.processes.finite import MarkovRewardProcess
@@ -174,7 +175,7 @@ def _files(config: EvaluationConfig, frame: Any = None, options: StorageOptions 
         format=config.format,
         on_bad_rows=config.on_bad_rows,
         missing=config.missing,
-        by_name=":" in config.features or names_transformer(config.features),
+        by_name=is_imported(config.features) or names_transformer(config.features),
         episode_end=config.episode_end,
         storage_options=options,
     )
@@ -287,8 +288,11 @@ def _looks_like_a_path(text: str) -> bool:
 
 
 def _is_environment(name: str) -> bool:
+    """Whether a bare word is an environment's; what imports a module first has to say "gym:"."""
     import gymnasium
 
+    if ":" in name:
+        return False
     return name in gymnasium.registry or name.split("/")[0] in {
         spec.namespace for spec in gymnasium.registry.values() if spec.namespace
     }

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 import msgspec
 
 from lincat._arguments import fail
+from lincat._reach import check_allowed
 from lincat.data.steps import joined
 from lincat.inference.answer import Answer
 from lincat.inference.verdict import judge
-from lincat.runs.binding import check_trusted, resolved
+from lincat.runs.binding import resolved
 from lincat.runs.diagnosis import diagnosis_of
 from lincat.runs.run import Run
 from lincat.runs.sources import open_source
 from lincat.runs.stream import limited
 from lincat.runs.validation import check_model
+from lincat.tables.stores import is_remote
 
 _MOST_STEPS = 200_000  # of a log that are looked at
 
@@ -34,16 +36,22 @@ def validated(run: Run, logs: Sequence[str] = (), returns: int | None = None) ->
     """
     changes = {"validate": returns, "steps": None}
     config = msgspec.structs.replace(run.config, **changes)
+    no_log = fail(
+        *("LOG", "a log that the run did not learn from", "none"),
+        remedy=f"lincat validate {run.path} later.csv",
+    )
+    said = ["workers", "scheduler"]  # nothing is summed here
     if logs:
-        config = msgspec.structs.replace(config, source=list(logs))
-    if not run.trusts_code:
-        check_trusted(config, str(run.path / "config.toml"))
-    opened = open_source(resolved(config) if not logs else config)
+        config = msgspec.structs.replace(config, source=list(logs), given_in=None)
+        said.append("source")
+    elif any(map(is_remote, config.source)):  # which need not be opened to know
+        raise no_log
+    check_allowed(config, str(run.path / "config.toml"), run.allowed, *said)
+    opened = open_source(resolved(config))
     held = None
     if opened.is_recorded:
         if not logs:
-            remedy = f"lincat validate {run.path} later.csv"
-            raise fail("LOG", "a log that the run did not learn from", "none", remedy)
+            raise no_log
         if opened.gamma != run.answer.gamma:
             raise fail("gamma", f"{run.answer.gamma:g}, as the run has", opened.gamma)
         parts = list(limited(opened.source.batches(), _MOST_STEPS))

@@ -9,6 +9,7 @@ from typing import Literal
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
+from lincat._reach import Words
 from lincat._text import listed
 from lincat.tables.times import calendar_columns
 
@@ -72,16 +73,16 @@ class Columns(
     (('obs_0', 'obs_1'), 'cash', 'done', None)
     """
 
-    observation: str | tuple[str, ...] | None = None
-    next_observation: str | tuple[str, ...] | None = None
-    reward: str | None = None
-    terminated: str | None = None
-    truncated: str | None = None
-    discount: str | None = None
-    weight: str | None = None
-    episode: str | None = None
-    step: str | None = None
-    calendar: str | tuple[str, ...] | None = None
+    observation: Words | tuple[Words, ...] | None = None
+    next_observation: Words | tuple[Words, ...] | None = None
+    reward: Words | None = None
+    terminated: Words | None = None
+    truncated: Words | None = None
+    discount: Words | None = None
+    weight: Words | None = None
+    episode: Words | None = None
+    step: Words | None = None
+    calendar: Words | tuple[Words, ...] | None = None
     kind: Literal["points", "ids"] | None = None
 
 

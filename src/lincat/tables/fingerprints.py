@@ -14,6 +14,7 @@ from typing import Any, Final
 import msgspec
 import pyarrow as pa
 
+from lincat._reach import Words
 from lincat.tables.readers import Table, reading
 from lincat.tables.stores import DISK, Store
 
@@ -41,11 +42,11 @@ class Fingerprint(msgspec.Struct, frozen=True):
     first : str
     """
 
-    name: str
+    name: Words
     extent: int
-    digest: str
+    digest: Words
     first_rows: int = 0
-    first: str = ""
+    first: Words = ""
 
     def with_more(self, now: Fingerprint, upto: Fingerprint) -> bool:
         """Return whether ``now`` is this with more at its end; ``upto`` is now as far as this."""

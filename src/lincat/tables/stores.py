@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -22,6 +24,7 @@ from lincat._text import one_line
 _T = TypeVar("_T")
 _R = TypeVar("_R")
 _LOCAL = "file://"
+_OWN = ("file", "local", "memory")  # addresses that stay on this machine
 _AT_ONCE = 16  # requests under way: a store answers after some tens of milliseconds
 
 
@@ -114,7 +117,8 @@ class Addresses:
             remedy = "pip install fsspec"
             raise fail(address, "fsspec, which reads addresses", "none", remedy) from None
         try:
-            files, _ = url_to_fs(address, **(options or {}))
+            with _without_last_words():
+                files, _ = url_to_fs(address, **(options or {}))
         except ImportError as error:  # "Install s3fs to access S3"
             remedy = "pip install it, here and on the workers"
             raise fail(address, "what reads such addresses", one_line(error), remedy) from None
@@ -164,6 +168,22 @@ class Addresses:
 DISK = Disk()
 
 
+@contextmanager
+def _without_last_words() -> Iterator[None]:
+    """Keep from the terminal what a file system says that was never finished, as it goes."""
+    before = sys.unraisablehook
+
+    def hook(what: sys.UnraisableHookArgs) -> None:
+        if getattr(what.object, "__name__", "") != "__del__":
+            before(what)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
 def is_address(path: str) -> bool:
     """Return whether a path is of a file system that fsspec opens.
 
@@ -174,6 +194,25 @@ def is_address(path: str) -> bool:
     (True, False)
     """
     return re.match(r"[A-Za-z][A-Za-z0-9+.:_-]*://", path) is not None
+
+
+def is_remote(path: str) -> bool:
+    """Return whether reading a path may speak to another machine.
+
+    It does not if the path is on a disk of this one, or an address of its disk or its memory. Any
+    other address does, whatever it begins with, and so do two slashes of Windows, before the name
+    of a machine.
+
+    Examples
+    --------
+    >>> from lincat.tables.stores import is_remote
+    >>> [is_remote(path) for path in ("logs/*.csv", "file:///logs", "memory://log.csv")]
+    [False, False, False]
+    >>> [is_remote(path) for path in ("s3://logs", "simplecache::s3://logs", "//machine/logs")]
+    [True, True, True]
+    """
+    head, rest = path.split("://", 1) if is_address(path) else ("", path)
+    return head not in ("", *_OWN) or re.match(r"[\\/]{2}", rest) is not None
 
 
 def store_of(path: str, options: Mapping[str, Any] | None = None) -> tuple[str, Store]:
