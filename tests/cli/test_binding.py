@@ -170,6 +170,15 @@ with pathlib.Path({place!r}).open("a") as file:
 """
 
 
+#: Other ways to have code run, or to be connected somewhere.
+ELSEWHERE = [
+    ("ending", "features", '"evil:Features"', '"evil:Features.json"'),
+    ("pickle", "policy", '"evil:act"', '"sb3:PPO:policy.json"'),
+    ("module", "policy", '"gym:FrozenLake-v1"', '"gym:evil:Lake"'),
+    ("address", "features", '"log.parquet"', '"ftp://127.0.0.1:9/log.parquet"'),
+]
+
+
 @pytest.fixture
 def strangers(tmp_path, monkeypatch):
     """A folder with a module that tells when it ran, and runs that name it."""
@@ -183,12 +192,15 @@ def strangers(tmp_path, monkeypatch):
     assert lincat_here("evaluate", *lake, "--out", "policy", *SMALL).code == 0
     assert lincat_here("evaluate", "log.parquet", "--out", "run", "--steps", 1000, *SMALL).code == 0
     # A stranger's folder: settings say "auto", the checkpoint's features name a module.
-    run = RunFolder(tmp_path / "run")
-    files = {x.name: x.read_bytes() for x in run.checkpoints.newest().iterdir()}
+    mixed = RunFolder(tmp_path / "run")
+    files = {x.name: x.read_bytes() for x in mixed.checkpoints.newest().iterdir()}
     del files["SHA256SUMS"]
     files["features.safetensors"] = (tmp_path / "features/features.safetensors").read_bytes()
-    run.checkpoints.write(int(run.checkpoints.newest().name), files)
+    mixed.checkpoints.write(int(mixed.checkpoints.newest().name), files)
     shutil.copy("features/features.safetensors", "run/features.safetensors")
+    for name, run, old, new in ELSEWHERE:
+        shutil.copytree(run, name)
+        rewrite(tmp_path / name, old, new)
     forget(tmp_path)
     return tmp_path
 
@@ -206,6 +218,16 @@ COMMANDS = [
     ("compare", "features", "run"),
     ("validate", "policy"),
     ("validate", "features", "log.parquet"),
+]
+
+
+COMMANDS_ELSEWHERE = [
+    command
+    for run, *_ in ELSEWHERE
+    for command in (
+        ("resume", run, "--steps", 1200),
+        ("evaluate", "--config", f"{run}/config.toml", "--out", "x", "--force"),
+    )
 ]
 
 
@@ -273,7 +295,7 @@ def test_no_command_runs_code_that_a_folder_names(strangers):
 
     with_names_of_code(strangers)
     sys.addaudithook(listen)  # which cannot be taken off again
-    for command in [*COMMANDS, *DATA]:
+    for command in [*COMMANDS, *COMMANDS_ELSEWHERE, *DATA]:
         listening = True
         ended = lincat_here(*command)
         listening = False
@@ -282,6 +304,8 @@ def test_no_command_runs_code_that_a_folder_names(strangers):
         assert not (strangers / "ran").exists(), command
         if command in COMMANDS:
             assert_one_line(ended, "trust")
+        if command in COMMANDS_ELSEWHERE:
+            assert_one_line(ended, ", since it has ")
         assert ended.code == 0 or len(ended.err.splitlines()) <= 4, ended.err
     # What a command line says itself needs no trust, and a page runs nothing.
     policy = ("--config", "policy/config.toml", "--policy", "random", "--out", "y", "--quiet")
