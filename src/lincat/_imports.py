@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 from lincat._arguments import fail, reason
@@ -16,8 +17,10 @@ def import_name(text: str, argument: str) -> tuple[Any, str]:
     # What is no name, Python would look for as a path.
     if not all(x.isidentifier() for x in module_name.split(".")) or not name:
         raise fail(argument, "'module:name' of something that can be imported", repr(text))
-    find_local_modules()
     importlib.invalidate_caches()  # the file may be younger than the last look at the folder
+    top = module_name.partition(".")[0]
+    if top not in sys.modules and find_spec(top) is None:
+        find_local_modules()
     try:
         module = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:  # other people's code: anything can come

@@ -46,6 +46,7 @@ def test_data_of_this_machine_reaches_nowhere(changes):
         ("source", ["s3://logs"], CONNECTS),
         ("source", ["a.csv", "zip://a.csv::https://b/c.zip"], CONNECTS),
         ("source", [r"\\machine\log.csv"], CONNECTS),
+        ("source", [r"minari:\\machine\pen-v2"], CONNECTS),
         ("given_in", "s3://bucket", CONNECTS),
         ("env_options", {"xml_file": "a.xml"}, CODE),
         ("env_options", {"of": {"x": [1]}}, CODE),

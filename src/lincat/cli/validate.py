@@ -8,6 +8,7 @@ import click
 
 from lincat.cli.options import (
     WHOLE,
+    connect_option,
     machine_options,
     require_option,
     run_argument,
@@ -21,6 +22,7 @@ from lincat.cli.options import (
 @click.argument("logs", nargs=-1, metavar="[LOG]...")
 @click.option("--returns", type=WHOLE, help="Check against so many; by default all that fit.")
 @trust_option()
+@connect_option()
 @require_option
 @machine_options
 def validate(
@@ -28,6 +30,7 @@ def validate(
     logs: tuple[str, ...],
     returns: int | None,
     trust_code: bool,
+    connect: bool,
     require: bool,
     as_json: bool,
     quiet: bool,
@@ -43,20 +46,22 @@ def validate(
     """
     import msgspec
 
+    from lincat._reach import Allowed
     from lincat.cli.leaving import NOT_TRUSTED, leave
     from lincat.cli.options import terminal
     from lincat.cli.run_page import short_scores, summary_of
     from lincat.report.tables import rich_table
     from lincat.runs.folder import RunFolder
     from lincat.runs.lock import claim, release
-    from lincat.runs.run import Run, read_run
+    from lincat.runs.run import Run
     from lincat.runs.validating import validated
 
     folder = RunFolder.open(run)
+    allowed = Allowed(code=trust_code, connect=connect)
     claim(folder.path)
     try:
         _ = folder.answer  # of a run that is at its end
-        folder.answer = validated(read_run(run, trust_code=trust_code), logs, returns)
+        folder.answer = validated(Run(folder, allowed=allowed), logs, returns)
     finally:
         release(folder.path)
     done = Run(folder)

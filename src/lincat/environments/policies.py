@@ -295,7 +295,8 @@ def policy_from(
             module, name = import_name(policy, "policy")
             function = getattr(module, name, None)
             if not callable(function):
-                raise fail("policy", f"a function of {module.__name__}", f"{name!r}")
+                place = f"it was looked for in {getattr(module, '__file__', 'Python itself')}"
+                raise fail("policy", f"a function of {module.__name__}", f"{name!r}", place)
             made = Function(function, *spaces)
             made.description = policy
             return made

@@ -166,7 +166,6 @@ def read_trained(
             f"{path} without it",
             "such a file can run any code when it is loaded: do so only if you know its origin",
         )
-    find_local_modules()  # where its own classes may be
     saved = _saved_fields(path)
     kind = kind or _guessed_kind(saved, path)
     try:
@@ -177,6 +176,7 @@ def read_trained(
     algorithm: Any = getattr(stable_baselines3, kind, None)
     if not hasattr(algorithm, "load"):
         raise fail("policy", "sb3:PPO:, A2C, DQN, SAC, TD3 or DDPG and a file", repr(text))
+    find_local_modules()  # where its own classes may be
     try:
         model = algorithm.load(path, device="cpu")
     except Exception as error:

@@ -19,7 +19,7 @@ def _of_source(word: str) -> Reach:
     prefix, _, name = word.partition(":")
     if prefix == "gym" and ":" in name:  # gym:module:name
         return Reach.CODE
-    return _of_place(word)
+    return _of_place(name if prefix == "minari" else word)  # whose names are paths below a folder
 
 
 def _of_policy(word: str) -> Reach:

@@ -132,10 +132,10 @@ def _with_new_files(
     """Put files that are new behind those that were read, whatever they are called."""
     checkpoint = folder.checkpoints.intact().place
     so_far = None if checkpoint is None else SoFar.read(checkpoint)
-    if so_far is None or not so_far.places:
+    if checkpoint is None or so_far is None or not so_far.places:
         got = f"a run of {', '.join(config.source)}"
         raise fail("--append", "a run of logs, or of standard input, that has a checkpoint", got)
-    check_allowed(so_far, str(checkpoint), allowed)
+    check_allowed(so_far, str(checkpoint / "progress.json"), allowed)
     if config.source == [STDIN]:
         if more:
             remedy = f"cat {more[0]} | lincat resume {folder.path} --append"

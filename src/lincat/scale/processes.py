@@ -167,5 +167,5 @@ def _places() -> tuple[list[str], list[str]]:
     for features of the user's.
     """
     here = os.getcwd()
-    places = dict.fromkeys(os.path.abspath(x) for x in sys.path)  # "" is the current folder too
-    return [x for x in places if x != here], [here] if here in places else []
+    found = [x for x in dict.fromkeys(sys.path) if os.path.abspath(x) != here]  # "" is here too
+    return found, [here] if len(found) < len(set(sys.path)) else []
