@@ -313,9 +313,9 @@ GATED = {"EvaluationConfig", "Columns", "SoFar", "Fingerprint", "SourceFacts"}
 #: Records whose texts are shown, compared, or names within the file; nothing takes them for more.
 #: A new one belongs here only if that is so: what follows below puts names of code into all texts.
 SHOWN = set(
-    "Answer Budget Caution Check Comparison Curves Difference Dominance Extrapolated GroupValidation "
-    "Numbers Part PartSums SiteFigures Sites StateComparison Validation Verdict _Column _Kept "
-    "_Member _Outcome _ProblemFile _SiteState _State _Stored".split()
+    "Answer Budget Caution Check Comparison Curves Difference Dominance Extrapolated "
+    "GroupValidation Numbers Part PartSums SiteFigures Sites StateComparison Validation Verdict "
+    "_Column _Kept _Member _Outcome _ProblemFile _SiteState _State _Stored".split()
 )
 READERS = ("data", "inference", "learners", "processes", "runs", "statistics", "tables")
 
