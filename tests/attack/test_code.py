@@ -288,10 +288,13 @@ def test_modules_beside_the_logs_run_in_no_process(here):
     for name in DECOYS:
         decoy = f"open({str(here / 'ran')!r}, 'a').write({name!r} + chr(10))\n"
         (here / f"{name}.py").write_text(decoy)
+    # Numba reads this: compiled code, which is pickles, would be looked for where it says.
+    (here / ".numba_config.yaml").write_text(f"cache_dir: {here / 'pickles'}")
     plain = ("--features", "fourier", "--workers", 2, *SMALL)
     ended = console("evaluate", "log.parquet", "--out", "plain", *plain)
     assert ended.returncode == 0, ended.stderr
     assert not (here / "ran").exists(), (here / "ran").read_text()
+    assert not (here / "pickles").exists()
 
 
 def test_modules_that_are_named_are_found_in_workers_and_shadow_nothing(here):
