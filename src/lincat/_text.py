@@ -16,7 +16,12 @@ _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 # Arguments that are called otherwise, and those that are only switched on.
-_PLURAL = {"column": "columns", "env_option": "env_options", "feature_option": "feature_options"}
+_ARGUMENTS = {
+    "column": "columns",
+    "env_option": "env_options",
+    "feature_option": "feature_options",
+    "scheduler": "client",
+}
 _SWITCHES = ("force", "require", "trust_code", "trust_pickle", "connect")
 
 
@@ -87,6 +92,6 @@ def as_arguments(text: str) -> str:
             return f"{name}=True"
         value = found["value"] or ""
         value = f'"{value}"' if value.isalpha() and value.islower() else value
-        return f"{_PLURAL.get(name, name)}={value}"
+        return f"{_ARGUMENTS.get(name, name)}={value}"
 
     return _FLAG.sub(argument, text)

@@ -92,7 +92,7 @@ def test_other_sources_are_looked_for_elsewhere(tmp_path, monkeypatch):
     for name in ("compiled.py", "a.py"):
         (tmp_path / name).write_text("")
     monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
-    monkeypatch.setattr(compiled.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     first = compiled.cache_folder()
     assert first == compiled.cache_folder()
     (tmp_path / "a.py").write_text("1")
@@ -104,7 +104,7 @@ def test_other_sources_are_looked_for_elsewhere(tmp_path, monkeypatch):
 
 
 def test_the_cache_is_the_users_own(monkeypatch, tmp_path):
-    monkeypatch.setattr(compiled.config, "CACHE_DIR", "")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert compiled.user_cache() == tmp_path
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")

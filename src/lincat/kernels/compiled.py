@@ -29,9 +29,14 @@ _DIGEST = 32  # bytes of a SHA-256
 
 
 def user_cache():
-    """Where this user's caches are: NUMBA_CACHE_DIR, or the system's usual place; None if none."""
-    if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
+    """Where this user's caches are: NUMBA_CACHE_DIR, or the system's usual place; None if none.
+
+    The variable itself: Numba's setting may come from a file in the current folder, and compiled
+    code is pickles.
+    """
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    if given:
+        return Path(given)
     usual = {"darwin": "~/Library/Caches", "win32": "~/AppData/Local"}.get(sys.platform, "~/.cache")
     place = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser(usual))
     return place if place.is_absolute() else None
