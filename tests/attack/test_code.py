@@ -9,6 +9,7 @@ import importlib
 import os
 import pickle
 import pkgutil
+import shlex
 import shutil
 import socket
 import subprocess
@@ -244,6 +245,22 @@ def test_addresses_are_connected_to_if_that_is_said_anew(here, listener, address
     assert_one_line(begin(file, "--connect"), "127.0.0.1")
     with pytest.raises(lincat.InvalidInputError, match="connect=True, since it has source"):
         lincat.resume("run", steps=1200)
+    assert listener.count > 0
+
+
+@pytest.mark.parametrize(
+    "secret", [("--storage-option", "key=ab12"), ("--storage-option=key=ab12",)]
+)
+def test_the_command_that_an_error_prints_allows_it_and_tells_no_secret(here, listener, secret):
+    rewrite("run", source=[f"ftp://127.0.0.1:{listener.port}/log.csv"])
+    shutil.copytree("run", "a run")
+    ended = go_on("a run", "--steps", 1200, *secret)
+    command = shlex.split(ended.err.rpartition(": ")[2])
+    assert command[:4] == ["lincat", "resume", "--connect", "a run"]
+    assert "key=..." in ended.err
+    assert "ab12" not in ended.err
+    assert listener.count == 0
+    lincat_here(*(x for x in command[1:] if "key" not in x and x != "--storage-option"))
     assert listener.count > 0
 
 
