@@ -49,19 +49,18 @@ def validate(
     from lincat.cli.run_page import short_scores, summary_of
     from lincat.report.tables import rich_table
     from lincat.runs.folder import RunFolder
-    from lincat.runs.lock import claim, release
     from lincat.runs.run import Run, read_run
     from lincat.runs.validating import validated
 
     if trust_code:
         find_local_modules()
     folder = RunFolder.open(run)
-    claim(folder.path)
+    folder.claim()
     try:
         _ = folder.answer  # of a run that is at its end
         folder.answer = validated(read_run(run, trust_code=trust_code), logs, returns)
     finally:
-        release(folder.path)
+        folder.release()
     done = Run(folder)
     summary = summary_of(done, done.report())
     if as_json:
