@@ -29,7 +29,7 @@ def made(tmp_path_factory):
     smooth = {"features": "smooth", "feature_options": {"bumps": 12}}
     many = {"points": (logs.write_points(place / "log.parquet", 4000), smooth)}
     many["ids"] = (logs.write_names(place / "log.csv", 1500), {})
-    many["named"] = (lincat.catalog.uniform_coin(), {"steps": 1500})
+    many["named"] = (lincat.read_problem("examples/inventory.json"), {"steps": 1500})
     for name, (source, options) in many.items():
         lincat.stats(source, **options).save(place / f"{name}.stats")
     return place
@@ -87,10 +87,10 @@ IMPOSSIBLE = [
             scaled("0.sums.phi_sum", -1.0),
             scaled("0.sums.Sigma", 1e-300),
             scaled("0.sums.Sigma", 2.0),
-            scaled("0.start_sum", -1.0),
-            scaled("0.start_sum", 1e6),
         )
     ),
+    ("ids", scaled("0.start_sum", -1.0)),
+    ("ids", scaled("0.start_sum", 1e6)),
 ]
 
 
@@ -99,8 +99,7 @@ def test_sums_that_no_rows_can_have_are_refused_where_they_are_read(made, tmp_pa
     file = tmp_path / "stranger.stats"
     content = (made / f"{name}.stats").read_bytes()
     file.write_bytes(signed(content, **change))
-    if file.read_bytes() == signed(content):
-        return  # nothing there to change: no episode has begun
+    assert file.read_bytes() != signed(content)
     with pytest.raises(lincat.InvalidInputError, match="stranger.stats: "):
         lincat.SourceStatistics.load(file).returns(intervals=20)
     words = ("evaluate", file, "--gamma", 0.9, "--intervals", 20, "--out", tmp_path / "run")
