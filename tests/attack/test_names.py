@@ -81,4 +81,6 @@ def test_every_picture_has_them_written_out(name, tmp_path):
 
 def test_what_is_drawn_of_text_is_what_it_says():
     assert drawable("café γ = 0.9, 東京 🙂\tand\n") == "café γ = 0.9, 東京 🙂\tand\n"
-    assert drawable({"a\x07": ["\ud800", 1.5, None, True]}) == {r"a\x07": [r"\ud800", 1.5, None, True]}
+    assert drawable({"a\x07": ["\ud800", 1.5, None, True]}) == {
+        r"a\x07": [r"\ud800", 1.5, None, True]
+    }

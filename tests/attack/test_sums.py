@@ -18,7 +18,6 @@ from tests.attack import fuzz, targets
 from tests.cli.command import assert_one_line, lincat_here
 from tests.runs import logs
 
-
 KEY = "lincat source statistics"
 
 
@@ -100,7 +99,7 @@ def test_sums_that_no_rows_can_have_are_refused_where_they_are_read(made, tmp_pa
     content = (made / f"{name}.stats").read_bytes()
     file.write_bytes(signed(content, **change))
     assert file.read_bytes() != signed(content)
-    with pytest.raises(lincat.InvalidInputError, match="stranger.stats: "):
+    with pytest.raises(lincat.InvalidInputError, match=r"stranger\.stats: "):
         lincat.SourceStatistics.load(file).returns(intervals=20)
     words = ("evaluate", file, "--gamma", 0.9, "--intervals", 20, "--out", tmp_path / "run")
     assert_one_line(lincat_here(*words), "stranger.stats: ")

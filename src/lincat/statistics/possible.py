@@ -179,7 +179,7 @@ def _first_of_all(sums: SparseSums) -> tuple[IntArray, FloatArray]:
     _, all_first = sums.parted()
     place, value = _single(all_first)
     feature, number = np.unique(place % sums.d, return_inverse=True)
-    return feature, np.bincount(number, value, len(feature))
+    return feature, np.asarray(np.bincount(number, value, len(feature)), dtype=np.float64)
 
 
 def _single(entries: Entries) -> tuple[IntArray, FloatArray]:
