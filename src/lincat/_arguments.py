@@ -19,7 +19,7 @@ from lincat._typing import ArrayLike, BoolArray, FeatureMatrix, FloatArray, IntA
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _LONGEST = 2000  # letters of a message
-_LARGEST_FEATURE = 1e150  # float64 holds its square, and sums of such
+LARGEST_FEATURE = 1e150  # float64 holds its square, and sums of such
 
 
 class InvalidInputError(ValueError):
@@ -224,8 +224,8 @@ def check_features(Phi: Any, argument: str, *, rows: int) -> FeatureMatrix:
     else:
         matrix = numbers = check_array(Phi, argument, shape=(rows, None))
     largest = float(np.abs(numbers).max(initial=0.0))
-    if largest > _LARGEST_FEATURE:
-        raise fail(argument, f"numbers within ±{_LARGEST_FEATURE:g}", f"{largest:g}", "scale them")
+    if largest > LARGEST_FEATURE:
+        raise fail(argument, f"numbers within ±{LARGEST_FEATURE:g}", f"{largest:g}", "scale them")
     return matrix
 
 

@@ -16,14 +16,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail, reason
-from lincat._files import write_atomically
+from lincat._files import read_regular, write_atomically
 from lincat._version import __version__
 
 _T = TypeVar("_T")
 _FORMAT = 2
 _UNCHECKED = 1  # the format of 0.1.0, in which few files have a checksum
 _LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
-_LARGEST_FILE = 2**34  # bytes
 
 
 def pack(
@@ -106,10 +105,7 @@ def read_packed(path: str | Path, what: str, build: Callable[[bytes], _T]) -> _T
     """Return what ``build`` makes of a file; whatever is wrong with it is said in one line."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        if size > _LARGEST_FILE:
-            raise fail(str(path), f"at most {_LARGEST_FILE} bytes", size)
-        content = path.read_bytes()
+        content = read_regular(path)
     except OSError as error:
         raise fail(str(path), f"a readable {what}", error.strerror or "an error") from None
     return built(content, str(path), what, build)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 # A flag, and a value where one that messages use follows it.
 _FLAG = re.compile(
     r"--column (?P<role>\w+)=(?P<column>[\w.]+)"
     r"|--(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>lstd|skip|auto|N|\d+)\b)?"
 )
-# What moves a cursor, rings, or turns a line around; and what no encoding has (parts of names of
-# files that are no UTF-8).
+# What moves a cursor, rings, or turns a line around; what no encoding has (parts of names of files
+# that are no UTF-8); and what no XML may hold, of which SVG is some.
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 # Arguments that are called otherwise, and those that are only switched on.
 _ARGUMENTS = {
@@ -44,6 +45,23 @@ def printable(text: str) -> str:
     a\x1b[31mb
     """
     return _UNSEEN.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def drawable(value: Any) -> Any:
+    r"""Return texts, in lists and mappings too, as pictures take them: :func:`printable`.
+
+    The library that draws ends the process over a character that XML forbids.
+
+    >>> drawable({"name": "a\x1b", "values": [1.0, "b"]})
+    {'name': 'a\\x1b', 'values': [1.0, 'b']}
+    """
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {drawable(key): drawable(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [drawable(one) for one in value]
+    return value
 
 
 def shown(value: object, longest: int = 80) -> str:

@@ -143,6 +143,51 @@ def in_array(rng, array):
             return pick(rng, [*shapes, array[..., :1] if array.ndim else array])
 
 
+FACTORS = (1e300, -1e300, 1e150, 1e10, 2.0, 0.5, 1e-10, 1e-300, 0.0, -1.0)
+
+
+def in_sums(rng, content):
+    """Numbers that no rows can have: arrays scaled, zeroed, negated, shortened, swapped; signed."""
+    from safetensors.numpy import load, save
+
+    size = int.from_bytes(content[:8], "little")
+    ((key, text),) = json.loads(content[8 : 8 + size])["__metadata__"].items()
+    arrays = {name: np.array(array) for name, array in load(content).items()}
+    header = json.loads(text)
+    numbers = [name for name in sorted(arrays) if arrays[name].dtype.kind in "fi"]
+    for _ in range(int(rng.integers(1, 3))):
+        name = pick(rng, numbers)
+        with np.errstate(all="ignore"):
+            arrays[name] = _other_sums(rng, arrays[name], arrays[pick(rng, numbers)])
+    if rng.random() < 0.25:
+        header["state"] = in_value(rng, header["state"])
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    header.pop("sha256", None)
+    text = json.dumps(header, sort_keys=True)
+    header["sha256"] = _tensors._digest(text, arrays)
+    return save(arrays, metadata={key: json.dumps(header, sort_keys=True)})
+
+
+def _other_sums(rng, array, other):
+    factor = pick(rng, FACTORS)
+    match int(rng.integers(8)):
+        case 0 | 1 | 2:
+            return (array * factor).astype(array.dtype)
+        case 3 if array.size:  # some of them
+            changed, chosen = array.copy(), rng.random(array.shape) < 0.3
+            changed[chosen] = (changed[chosen] * factor).astype(array.dtype)
+            return changed
+        case 4 if array.ndim:
+            return array[: max(len(array) - int(rng.integers(1, 3)), 0)]
+        case 5 if array.ndim:
+            return array[::-1]
+        case 6 if array.ndim > 1:
+            return array.swapaxes(-1, -2).reshape(array.shape)
+        case _ if other.shape == array.shape:
+            return other.astype(array.dtype)
+    return (array + pick(rng, (1, -1, 1000))).astype(array.dtype)
+
+
 def in_tensors(rng, content, *, seal=True):
     """A file of ``_tensors`` with a value or an array changed, and a right checksum again."""
     from safetensors.numpy import load, save

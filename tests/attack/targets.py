@@ -259,6 +259,45 @@ def object_targets(folder):
         yield Target(f"features {name}", file, file.read_bytes(), mutations.in_tensors, use, 0.5)
 
 
+def _asked_sums(file, rng):
+    whole = lincat.SourceStatistics.load(file)
+    gamma = float(mutations.pick(rng, (0.0, 0.5, 0.9, 0.99)))
+    match int(rng.integers(8)):
+        case 0:
+            command("evaluate", file, "--gamma", gamma, "--out", file.with_name("asked"), "--force")
+        case 1:
+            command("merge", file, file.with_name("other.stats"), "--out", file.with_name("two"))
+        case 2:
+            lincat.merge([whole, lincat.SourceStatistics.load(file.with_name("other.stats"))])
+        case 3:
+            whole.returns(gamma=gamma, intervals=20, last_blocks=2)
+        case _:
+            whole.returns(gamma=gamma, intervals=20, confidence=0.9)
+
+
+def sums_targets(folder):
+    """Statistics that somebody changed and signed again: of ids, of points, and of a learner."""
+    names = logs.write_names(folder / "some.csv", 800)
+    points = logs.write_points(folder / "some.parquet", 1500)
+    smooth = {"features": "smooth", "feature_options": {"bumps": 6}}
+    for name, log, options in (("ids", names, {}), ("points", points, smooth)):
+        place = folder / f"sums {name}"
+        place.mkdir(exist_ok=True)
+        first = lincat.stats(log, site="here", **options)
+        second = logs.write_names if name == "ids" else logs.write_points
+        other = second(place / Path(log).name, 1200, seed=1)
+        lincat.stats(other, site="there", like=first).save(place / "other.stats")
+        first.save(place / "some.stats")
+        content, mutate = (place / "some.stats").read_bytes(), mutations.in_sums
+        yield Target(f"sums {name}", place / "some.stats", content, mutate, _asked_sums, 0.5)
+    for name in ("statistics", "learner lstd"):
+        file = folder / f"{name}.safetensors"
+        use = _statistics
+        if name != "statistics":
+            use = functools.partial(_learner, Phi=learners.as_kind("states", np.arange(3)))
+        yield Target(f"sums {name}", file, file.read_bytes(), mutations.in_sums, use, 0.5)
+
+
 # ------------------------------------------------------------------------------------ run folders
 
 
@@ -382,5 +421,6 @@ def asked_targets(folder):
 def all_targets(folder):
     """Every parser; the files are made in this folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    makers = (table_targets, small_targets, object_targets, run_targets, asked_targets)
+    makers = (table_targets, small_targets, object_targets, sums_targets)
+    makers += (run_targets, asked_targets)
     return [target for make in makers for target in make(folder)]

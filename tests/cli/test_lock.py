@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from lincat.runs.lock import claim
+from lincat.runs.lock import Lock
 from tests.cli.command import assert_one_line, lincat_here
 from tests.runs.logs import write_points
 
@@ -31,7 +31,8 @@ def other(place):
     child = os.fork()
     if child == 0:
         try:
-            claim(place / "run")
+            lock = Lock(place / "run")
+            lock.claim()
             os.write(say, b"mine")
             signal.pause()
         finally:

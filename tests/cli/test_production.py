@@ -119,7 +119,8 @@ def test_one_process_at_a_time(here):
     (here / "log.csv").write_text(HEADER + "".join(rows(300)))
     evaluate("log.csv", "--out", "run")
     assert not (here / "run" / "lock").exists()
-    hold = "import sys, pathlib; from lincat.runs.lock import claim; claim(pathlib.Path('run'))"
+    hold = "import sys, pathlib; from lincat.runs.lock import Lock"
+    hold += "; lock = Lock(pathlib.Path('run')); lock.claim()"
     wait = "; print('held', flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", hold + wait], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -72,6 +72,7 @@ def everything(path):
 
 def test_force_clears_what_runs_write_and_nothing_else(folder):
     full(folder)
+    folder.release()
     other = EvaluationConfig(source=["uniform_coin"])
     new = RunFolder.create(folder.path, other, force=True)
     assert everything(folder.path) == sorted([*MINE, "config.toml", "lock", "versions.json"])
@@ -83,6 +84,7 @@ def test_force_clears_what_runs_write_and_nothing_else(folder):
 def test_force_leaves_no_checkpoint_of_a_run_that_lost_its_settings(folder):
     folder.checkpoints.write(5, {"a": b"x"})
     folder.config_file.unlink()
+    folder.release()
     assert RunFolder.create(folder.path, CONFIG, force=True).checkpoints.newest() is None
 
 

@@ -35,5 +35,5 @@ def export(run: Path, out: Path, force: bool, trust_code: bool, quiet: bool) -> 
 
     made = read_run(run, trust_code=trust_code).export(out, force=force)
     if not quiet:
-        size = sum(file.stat().st_size for file in made.path.iterdir())
+        size = sum(file.lstat().st_size for file in made.path.iterdir())
         say(f"Written: {out}, {size / 1e6:.3g} MB", err=True)

@@ -52,18 +52,17 @@ def validate(
     from lincat.cli.run_page import short_scores, summary_of
     from lincat.report.tables import rich_table
     from lincat.runs.folder import RunFolder
-    from lincat.runs.lock import claim, release
     from lincat.runs.run import Run
     from lincat.runs.validating import validated
 
     folder = RunFolder.open(run)
     allowed = Allowed(code=trust_code, connect=connect)
-    claim(folder.path)
+    folder.claim()
     try:
         _ = folder.answer  # of a run that is at its end
         folder.answer = validated(Run(folder, allowed=allowed), logs, returns)
     finally:
-        release(folder.path)
+        folder.release()
     done = Run(folder)
     summary = summary_of(done, done.report())
     if as_json:

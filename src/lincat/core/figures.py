@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lincat._imports import optional
+from lincat._text import drawable
 from lincat._typing import FloatArray
 from lincat.core.summary import shown_states, visible_range
 
@@ -33,6 +34,7 @@ def ridgelines(
     and the mean of the worst ``level`` share as a dashed one.
     """
     alt = optional("altair", "plot()")
+    state_names, title, subtitle = drawable([list(state_names), title, subtitle])
     shown = shown_states(len(dist))
     left, right, masses = _bars(dist)
     mean, cvar = dist.mean(), dist.cvar(level)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lincat._imports import optional
+from lincat._text import drawable
 
 if TYPE_CHECKING:
     import altair
@@ -64,6 +65,11 @@ def validation_chart(validation: Validation, group: str) -> altair.Chart:
     right: Any = (histogram + level).properties(width=240, height=240, title="Calibration")
     said = f"{validation.description}; W1 {found.w1:.3g}, of which noise {found.w1_noise:.2g}"
     chart: altair.Chart = alt.hconcat(curves, right).properties(
-        title=alt.Title(f"Checked: {group}", subtitle=said, anchor="start", subtitleColor="gray")
+        title=alt.Title(
+            drawable(f"Checked: {group}"),
+            subtitle=drawable(said),
+            anchor="start",
+            subtitleColor="gray",
+        )
     )
     return chart

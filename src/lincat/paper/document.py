@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lincat._files import write_atomically
+from lincat._files import is_own_folder, write_atomically
 from lincat.paper.analysis import Rows, Table, all_tables
 from lincat.paper.checks import check_table
 from lincat.paper.figures import all_figures
@@ -69,6 +69,7 @@ class Document:
     def write(self, folder: Path) -> Path:
         """Write tables, figures and the page into the run folder; return the page."""
         for name in ("tables", "figures"):
+            is_own_folder(folder / name)
             (folder / name).mkdir(exist_ok=True)
         for table in self._shown():
             stem = folder / "tables" / table.name

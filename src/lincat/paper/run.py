@@ -10,7 +10,6 @@ What is there is not done again, so that an interrupted reproduction continues w
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from lincat._arguments import fail
-from lincat._files import write_atomically
+from lincat._files import append, is_own_folder, read_regular, remove, write_atomically
 from lincat._threads import one_blas_thread
 from lincat.paper.experiments import Row, Unit
 from lincat.paper.settings import Settings
@@ -33,7 +32,7 @@ def open_folder(folder: Path, settings: Settings) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         occupied = any(folder.iterdir())
-        present = file.read_text(encoding="utf-8") if file.exists() else None
+        present = read_regular(file).decode() if file.exists() else None
     except OSError as error:
         got = f"{folder} ({error.strerror})"
         raise fail("--out", "a folder that can be written", got) from None
@@ -53,15 +52,14 @@ def open_folder(folder: Path, settings: Settings) -> None:
 def clear_folder(folder: Path) -> None:
     """Forget an earlier reproduction in this folder; one that holds anything else is left alone."""
     try:
-        found = json.loads((folder / "settings.json").read_text(encoding="utf-8"))
+        found = json.loads(read_regular(folder / "settings.json"))
     except (OSError, ValueError):
         return
     if not isinstance(found, dict) or not {"process", "step_share", "error_target"} <= set(found):
         return
-    for name in ("rows", "tables", "figures"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for name in ("index.html", "seconds.jsonl", "settings.json"):
-        (folder / name).unlink(missing_ok=True)
+    files = ("index.html", "seconds.jsonl", "settings.json")
+    for name in ("rows", "tables", "figures", *files):
+        remove(folder / name)
 
 
 def _difference(present: str, settings: Settings) -> str:
@@ -85,7 +83,9 @@ def run(units: Sequence[Unit], folder: Path, *, threads: int) -> Iterator[Unit]:
     The longest come first. To stop, close the generator: units under way are given up.
     """
     todo = missing(units, folder)
+    is_own_folder(folder / "rows")
     for dataset in {unit.dataset for unit in todo}:
+        is_own_folder(folder / "rows" / dataset)
         (folder / "rows" / dataset).mkdir(parents=True, exist_ok=True)
     stop = threading.Event()
 
@@ -119,8 +119,7 @@ def _write(folder: Path, unit: Unit, rows: list[Row], seconds: float) -> None:
     text = "".join(json.dumps(row) + "\n" for row in rows)
     write_atomically(_file(folder, unit), text)
     line = {"dataset": unit.dataset, "unit": unit.name, "seconds": round(seconds, 3)}
-    with (folder / "seconds.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps(line) + "\n")
+    append(folder / "seconds.jsonl", f"{json.dumps(line)}\n".encode())
 
 
 def read_rows(folder: Path, units: Iterable[Unit]) -> dict[str, list[Row]]:
@@ -129,7 +128,7 @@ def read_rows(folder: Path, units: Iterable[Unit]) -> dict[str, list[Row]]:
     for unit in units:
         file = _file(folder, unit)
         if file.exists():
-            lines = file.read_text(encoding="utf-8").splitlines()
+            lines = read_regular(file).decode().splitlines()
             rows.setdefault(unit.dataset, []).extend(json.loads(line) for line in lines)
     return rows
 
@@ -140,7 +139,7 @@ def total_seconds(folder: Path, units: Iterable[Unit]) -> float:
     if not file.exists():
         return 0.0
     took: dict[Any, float] = {}
-    for line in file.read_text(encoding="utf-8").splitlines():
+    for line in read_regular(file).decode().splitlines():
         entry = json.loads(line)
         took[entry["dataset"], entry["unit"]] = entry["seconds"]
     return sum(took.get((unit.dataset, unit.name), 0.0) for unit in units)

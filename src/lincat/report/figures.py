@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lincat._files import write_atomically
+from lincat._text import drawable
 
 if TYPE_CHECKING:
     import altair
@@ -21,8 +23,9 @@ def error_curves(
     """
     import altair as alt
 
+    rows, series = drawable(rows), drawable(series)
     names = list(dict.fromkeys(row[series] for row in rows))
-    base = alt.Chart(alt.InlineData(values=[dict(row) for row in rows])).encode(
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X(f"{x}:Q", scale=alt.Scale(type="log"), title=x)
     )
     scale = alt.Scale(type="log")
@@ -65,6 +68,7 @@ def curves(
     """
     import altair as alt
 
+    rows, series, points = drawable(rows), drawable(series), drawable(points)
     names = list(dict.fromkeys(row[series] for row in rows))
     data = [{key: row[key] for key in (x, y, series)} for row in rows]
     scales: dict[str, Any] = {
@@ -96,6 +100,7 @@ def curves(
 def _titled(chart: Any, title: str, subtitle: str, width: int = 560) -> altair.Chart:
     import altair as alt
 
+    title, subtitle = drawable(title), drawable(subtitle)
     above = alt.Title(title, subtitle=subtitle, anchor="start", subtitleColor="gray")
     titled: altair.Chart = chart.properties(width=width, height=320, title=above)
     return titled
@@ -119,7 +124,7 @@ def save_figure(
     """Write a figure as SVG, PNG and a page of its own that needs no network."""
     import vl_convert
 
-    spec = chart.to_json()
+    spec = json.dumps(drawable(chart.to_dict()))  # whatever it was made from
     writers: dict[str, Callable[[], bytes | str]] = {
         "svg": lambda: vl_convert.vegalite_to_svg(spec),
         "png": lambda: vl_convert.vegalite_to_png(spec, scale=2),

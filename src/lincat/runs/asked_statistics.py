@@ -66,6 +66,8 @@ def ask(
     if not sites:
         got = f"none of {counted(whole.n_blocks, 'block')}{_known_times(whole)}"
         raise fail("since, until", "at least one block of time between them", got, "ask for more")
+    if not any(site.statistics.weight > 0.0 for site in sites):
+        raise fail("statistics", "rows whose weight is above 0", "none")
     notes = []
     if since is not None or until is not None or last_blocks is not None:
         rows, blocks = sum(x.statistics.count for x in sites), sum(map(len, chosen))
@@ -109,9 +111,10 @@ def states_of(asked: Asked, n_states: int) -> ShownStates:
         name, mean = "start", sum((site.start_sum for site in sites), 0.0) / starts
     else:
         name, mean = "any state", totals.phi_sum.sum(axis=0) / totals.weight
-    shown = _ids(whole, totals.Sigma.diagonal(), n_states)
     if whole.cells is not None:
         shown = _groups(whole, n_states)
+    else:
+        shown = _ids(whole, totals.Sigma.diagonal(), n_states)
     assert shown.Phi is not None  # both have set it
     first = _standing_for(whole, np.asarray(mean), shown)
     return ShownStates(

@@ -10,12 +10,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from lincat._arguments import fail
-from lincat._files import write_atomically
+from lincat._files import is_own_folder, read_regular, remove, write_atomically
 
 _KEPT = 2
 _SUMS = "SHA256SUMS"
@@ -69,19 +68,18 @@ class Checkpoints:
         """Keep everything that is needed to continue after this many transitions."""
         place = self.path / f"{transitions:012d}"
         draft = self.path / f".{place.name}.{os.getpid()}"
-        self.path.mkdir(exist_ok=True)  # not the run folder: one that was removed stays so
-        shutil.rmtree(draft, ignore_errors=True)
+        if not is_own_folder(self.path):
+            self.path.mkdir()  # not the run folder: one that was removed stays so
+        remove(draft)
         try:
             draft.mkdir()
             for name, content in files.items():
                 write_atomically(draft / name, content)
             write_atomically(draft / _SUMS, _sums(files))
-            if place.exists():  # moved first: one that is half removed would be a damaged one
-                os.replace(place, self.path / f".{place.name}.0")
+            self.forget([place])
             os.replace(draft, place)
-            shutil.rmtree(self.path / f".{place.name}.0", ignore_errors=True)
         except OSError:
-            shutil.rmtree(draft, ignore_errors=True)
+            remove(draft)
             raise
         self.forget(self._all()[:-_KEPT])
 
@@ -105,14 +103,15 @@ class Checkpoints:
         """Remove these, by default all."""
         for place in self._all() if places is None else places:
             hidden = self.path / f".{place.name}.0"
-            shutil.rmtree(hidden, ignore_errors=True)
-            os.replace(place, hidden)
-            shutil.rmtree(hidden, ignore_errors=True)
+            remove(hidden)
+            if os.path.lexists(place):  # moved first: one that is half removed is a damaged one
+                os.replace(place, hidden)
+                remove(hidden)
 
     def sweep(self) -> None:
         """Remove drafts of processes that were killed; who calls this has the lock."""
         for place in self._named(_DRAFT):
-            shutil.rmtree(place, ignore_errors=True)
+            remove(place)
 
     def clear(self) -> None:
         """Remove everything of ours: by their names, as other programs keep checkpoints too."""
@@ -122,17 +121,17 @@ class Checkpoints:
 
     def leave_if_empty(self) -> None:
         """Remove the folder if nothing is in it."""
-        if self.path.is_dir() and not any(self.path.iterdir()):
+        if is_own_folder(self.path) and not any(self.path.iterdir()):
             self.path.rmdir()
 
     def _all(self) -> list[Path]:
         return self._named(_NAME)
 
     def _named(self, pattern: re.Pattern[str]) -> list[Path]:
-        if not self.path.is_dir():
+        if not is_own_folder(self.path):
             return []
-        found = self.path.iterdir()
-        return sorted(place for place in found if pattern.fullmatch(place.name) and place.is_dir())
+        found = [place for place in self.path.iterdir() if pattern.fullmatch(place.name)]
+        return sorted(place for place in found if place.is_dir() and not place.is_symlink())
 
 
 def _sums(files: dict[str, bytes]) -> str:
@@ -144,7 +143,7 @@ def _sums(files: dict[str, bytes]) -> str:
 
 def _is_intact(place: Path) -> bool:
     try:
-        files = {file.name: file.read_bytes() for file in place.iterdir()}
+        files = {file.name: read_regular(file) for file in place.iterdir()}
     except OSError:
         return False
     return files.pop(_SUMS, b"") == _sums(files).encode()

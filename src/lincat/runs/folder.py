@@ -33,14 +33,22 @@ from pathlib import Path
 import msgspec
 
 from lincat._arguments import InvalidInputError, fail
-from lincat._files import new_folder, sweep_drafts, write_atomically
+from lincat._files import (
+    append,
+    is_own_folder,
+    new_folder,
+    read_regular,
+    remove,
+    sweep_drafts,
+    write_atomically,
+)
 from lincat._json import decoded
 from lincat._seals import JSON, LINE, TOML
 from lincat.inference.answer import Answer
 from lincat.learners.divergence import DivergenceError
 from lincat.runs.checkpoints import Checkpoints
 from lincat.runs.config import EvaluationConfig, config_from_toml, config_to_toml, differences
-from lincat.runs.lock import claim, release
+from lincat.runs.lock import Lock
 from lincat.runs.shown import ShownStates
 
 _PACKAGES = ("lincat", "numpy", "scipy", "numba", "pyarrow", "gymnasium", "safetensors")
@@ -89,23 +97,30 @@ class RunFolder:
         self.report_file = path / "report.html"
         self.checkpoints = Checkpoints(path / "checkpoints")
         self.parts = path / "parts"
+        self._lock = Lock(path)
 
     @classmethod
     def create(cls, path: Path, config: EvaluationConfig, *, force: bool = False) -> RunFolder:
         """Begin a run folder; one that holds files is refused, unless ``force`` clears a run."""
         folder = cls(path)
         new_folder(path, "--out", force=force)
+        claimed = False
         try:
-            claim(path)
+            folder.claim()
+            claimed = True
             folder._clear()
             folder.checkpoints.path.mkdir(exist_ok=True)
             write_atomically(folder.versions_file, JSON.sealed(json.dumps(_versions(), indent=1)))
             # Last, because a folder with a configuration is a run.
             folder.config = config
         except OSError as error:
-            folder.discard()
-            got = f"{path} ({error.strerror})"
+            if claimed:
+                folder.discard()
+            got = f"{error.filename or path} ({error.strerror})"
             raise fail("--out", "a folder that can be written", got) from None
+        except BaseException:
+            folder.release()
+            raise
         return folder
 
     @classmethod
@@ -129,17 +144,29 @@ class RunFolder:
             if not isinstance(error, DivergenceError) and self.checkpoints.newest() is None:
                 self.discard()
             raise
+        finally:
+            self.release()
+
+    def claim(self) -> None:
+        """Have nobody else write here until :meth:`release`; an error if somebody does."""
+        self._lock.claim()
+
+    def release(self) -> None:
+        """Let others write here."""
+        self._lock.release()
 
     def discard(self) -> None:
         """Remove a folder in which nothing was learned."""
-        with suppress(OSError):  # it may be gone, or not ours to change
+        with suppress(OSError, InvalidInputError):  # it may be gone, or not ours to change
             self._clear()
-            release(self.path)
-            if not any(self.path.iterdir()):
-                self.path.rmdir()
+        self.release()
+        with suppress(OSError):
+            self.path.rmdir()  # if nothing is left in it
 
     def _clear(self) -> None:
         """Remove what runs write, and nothing else."""
+        for folder in (self.checkpoints.path, self.parts):
+            is_own_folder(folder)  # or nothing is removed at all
         for name, file in vars(self).items():
             if name.endswith("_file"):
                 file.unlink(missing_ok=True)
@@ -200,8 +227,7 @@ class RunFolder:
 
     def append_metrics(self, row: MetricsRow) -> None:
         """Add a row to the learning curves."""
-        with self.metrics_file.open("ab") as file:
-            file.write(LINE.sealed(msgspec.json.encode(row)))
+        append(self.metrics_file, LINE.sealed(msgspec.json.encode(row)))
 
     def metrics(self) -> list[MetricsRow]:
         """Return the rows of the learning curves; a last line that was cut off is left out."""
@@ -238,18 +264,18 @@ class RunFolder:
     def finish_writing(self) -> None:
         """Let others write here, and leave no empty folder of checkpoints."""
         self.checkpoints.leave_if_empty()
-        release(self.path)
+        self.release()
 
     def forget_parts(self) -> None:
         """Drop sums of parts, by their names: other programs may keep something there."""
         self._drop_parts(r"\.?[0-9a-f]{12}-\d{6}(\..*)?")  # as they are while written, too
-        if self.parts.is_dir() and not any(self.parts.iterdir()):
+        if is_own_folder(self.parts) and not any(self.parts.iterdir()):
             self.parts.rmdir()
 
     def _drop_parts(self, names: str) -> None:
-        for file in self.parts.iterdir() if self.parts.is_dir() else ():
+        for file in self.parts.iterdir() if is_own_folder(self.parts) else ():
             if re.fullmatch(names, file.name):
-                file.unlink(missing_ok=True)
+                remove(file)
 
     # --------------------------------------------------------------------------------- result
 
@@ -292,7 +318,7 @@ def _opened(path: Path, what: str, remedy: str = "") -> bytes:
 def read_bytes(path: Path) -> bytes:
     """Return the content of a file of a run."""
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except OSError as error:
         raise fail(str(path), "a file of a run", error.strerror) from None
 

@@ -25,7 +25,6 @@ from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
-from lincat.runs.lock import claim, release
 from lincat.runs.loop import Progress
 from lincat.runs.model import Model
 from lincat.runs.plan import PSEUDO_ROWS
@@ -97,14 +96,14 @@ class StatisticsRun:
 
     def run(self) -> Iterator[Progress]:
         """Solve, write the model and the result."""
-        claim(self.folder.path)
+        self.folder.claim()
         try:
             total = self._whole.count
             yield Progress("solving", 0, total)
             self.folder.answer = self._answer()
             yield Progress("done", total, total)
         finally:
-            release(self.folder.path)
+            self.folder.release()
 
     def _answer(self) -> Answer:
         config, begun = self.config, time.perf_counter()

@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail
-from lincat._files import write_atomically
+from lincat._files import is_own_folder, read_regular, write_atomically
 from lincat.data.steps import Steps, joined
 from lincat.features.id_text import ids_from_bytes
 from lincat.features.tabular import Tabular
@@ -151,7 +151,7 @@ class InParts:
             return
         try:
             for number, content in pool.results(job, left):
-                if not self.folder.is_dir():
+                if not is_own_folder(self.folder):
                     self.folder.mkdir()
                     begun()
                 write_atomically(files[number], content)
@@ -203,7 +203,7 @@ class InParts:
     def _read(self, number: int) -> PartSums:
         file = self._files[number]
         try:
-            return msgspec.msgpack.decode(file.read_bytes(), type=PartSums)
+            return msgspec.msgpack.decode(read_regular(file), type=PartSums)
         except (OSError, msgspec.DecodeError) as error:
             raise fail(str(file), "a part that was kept", str(error), "remove it") from None
 

@@ -34,7 +34,6 @@ from lincat.runs.folder import RunFolder
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.holding_out import hold_out_again, hold_out_of
 from lincat.runs.in_parts import InParts, check_parts, first_nodes
-from lincat.runs.lock import claim, release
 from lincat.runs.model import Model
 from lincat.runs.overflow import begun_larger, let_grow, with_room
 from lincat.runs.passes import SETTLED, moved, said_of_passes
@@ -140,7 +139,7 @@ class EvaluationRun:
 
         A bad row that the source stops at is an error, before which everything learned is kept.
         """
-        claim(self.folder.path)
+        self.folder.claim()
         try:
             while True:
                 try:
@@ -166,7 +165,7 @@ class EvaluationRun:
                 f"resume {self.folder.path} continues, with --on-bad-rows skip without such rows"
             ) from error
         finally:
-            release(self.folder.path)
+            self.folder.release()
             if self._pool is not None:
                 self._pool.close()
 

@@ -14,7 +14,6 @@ from lincat.runs.binding import given_here, resolved
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
-from lincat.runs.lock import claim, release
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.pools import open_pool
 from lincat.runs.so_far import SoFar
@@ -59,13 +58,13 @@ def continued(
     """
     if more and not append:
         raise fail("MORE", "nothing, or --append with it", ", ".join(more))
-    claim(folder.path)
+    folder.claim()
     try:
         folder.sweep()
         words = (workers, scheduler)
         return _continued(folder, given, steps, append, more, on_bad_rows, words, allowed)
     except BaseException:
-        release(folder.path)
+        folder.release()
         raise
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,7 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import fail
-from lincat._files import TemporaryFolder, new_folder, write_atomically
+from lincat._files import TemporaryFolder, copy_folder, new_folder, write_atomically
 from lincat._reach import NOTHING_ALLOWED, Allowed
 from lincat._rows import text_table
 from lincat._text import as_arguments
@@ -223,7 +222,7 @@ class Run:
         True
         """
         place = new_folder(Path(path), "path", force=False)
-        shutil.copytree(self.path, place, dirs_exist_ok=True)
+        copy_folder(self.path, place)
         return self._alike(RunFolder.open(place))
 
     def export(self, path: str | Path, *, force: bool = False) -> Run:

@@ -9,14 +9,15 @@ and names is in it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 
-from lincat._arguments import InvalidInputError, check_array, fail
+from lincat._arguments import InvalidInputError, check_array, check_features, fail
 from lincat._tensors import pack, read_packed, unpack
 from lincat._typing import FloatArray, IntArray
+from lincat.features._base import Features
 from lincat.features.files import outer_features
 from lincat.features.files import save_bytes as features_bytes
 from lincat.runs.shown import ShownStates
@@ -25,6 +26,7 @@ from lincat.runs.source_statistics import Cells, SourceStatistics
 from lincat.statistics.checking import checked
 from lincat.statistics.files import packed, unpacked
 from lincat.statistics.parts import settled
+from lincat.statistics.possible import check_rows, check_table
 
 #: How names of such files end.
 ENDING = ".stats"
@@ -32,6 +34,9 @@ ENDING = ".stats"
 _KEY = "lincat source statistics"
 _CLASS = SourceStatistics.__name__
 _SUMS = "sums."
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
 
 class _HeldState(msgspec.Struct, forbid_unknown_fields=True):
@@ -43,8 +48,8 @@ class _SiteState(msgspec.Struct, forbid_unknown_fields=True):
 
     name: str
     source: str
-    start_count: int
-    skipped_rows: int
+    start_count: _Count
+    skipped_rows: _Count
     params: dict[str, Any]
     sums: dict[str, Any]
     held: list[_HeldState]
@@ -99,14 +104,35 @@ def _build(content: bytes) -> SourceStatistics:
     if state.states is not None:
         states = ShownStates.from_json(state.states.encode())
         shape = (len(states.names), d)
-        cells = Cells(check_array(arrays["centres"], "centres", shape=shape), states)
+        centres = check_array(arrays["centres"], "centres", shape=shape)
+        cells = Cells(check_features(centres, "centres", rows=shape[0]), states)
     if (cells is None) != features.table or not state.sites:
         raise fail("content", "sites, and cells of states unless there is a table", "others")
+    if state.labels and len(state.labels) < features.n_known_:
+        raise fail("labels", f"{features.n_known_:,} of them, or none", len(state.labels))
     C = 0 if cells is None else len(cells.centres)
     sites = tuple(_site(arrays, i, one, d, C) for i, one in enumerate(state.sites))
+    for site in sites:
+        _check_sums(site, features)
     return SourceStatistics(
         features, sites, tuple(state.observation_names), cells, tuple(state.labels)
     )
+
+
+def _check_sums(site: Site, features: Features) -> None:
+    """Refuse sums of features, beside those of statistics, that their rows cannot have."""
+    sums = site.statistics
+    check_rows("start_sum", site.start_sum, site.start_count, sums)
+    if not features.table:
+        if site.cell_counts.sum() != sums.count:
+            raise fail("cell_counts", f"{sums.count:,} rows", f"{int(site.cell_counts.sum()):,}")
+        check_rows("cell_sums", site.cell_sums, site.cell_counts[:, None], sums)
+        return
+    known = features.n_known_
+    check_table(sums, known)
+    starts = site.start_sum[:known]
+    if (starts < 0.0).any() or starts.sum() != site.start_count or site.start_sum[known:].any():
+        raise fail("start_sum", f"{site.start_count:,} starts in known states", "others")
 
 
 def _site_arrays(site: Site) -> dict[str, Any]:
@@ -159,7 +185,7 @@ def _held(arrays: dict[str, Any], j: int, gamma: float, d: int) -> HeldReturns:
     )
     Phi: FloatArray | None = arrays.get(f"held.{j}.Phi")
     if Phi is not None:
-        Phi = check_array(Phi, "Phi", shape=(None, d))
+        Phi = check_features(check_array(Phi, "Phi", shape=(None, d)), "Phi", rows=len(Phi))
     spans: IntArray | None = arrays.get(f"held.{j}.spans")
     if spans is not None:
         spans = _integers(spans, "spans", (None, 2))

@@ -25,6 +25,7 @@ from lincat.statistics.extremes import Extremes
 from lincat.statistics.file_checks import checked
 from lincat.statistics.groups import Groups
 from lincat.statistics.placement import Names
+from lincat.statistics.possible import check_possible
 from lincat.statistics.reward_nodes import RewardNodes, most_exact
 from lincat.statistics.rows import Rows, joined
 from lincat.statistics.sparse import Entries, SparseSums
@@ -114,6 +115,7 @@ def unpacked(params: dict[str, Any], state: dict[str, Any], arrays: dict[str, An
     blocks.items = [Block(*block) for block in zip(sums, *columns, closed, strict=True)]
     statistics._blocks = blocks
     statistics._waiting = Waiting(_waiting_rows(arrays, made.n_features or 0))
+    check_possible(statistics)
     return statistics
 
 

@@ -110,7 +110,7 @@ class SparseSums:
             place, ahead, parts = place[follows], ahead[follows], parts[follows]
         self.cells.add(place * d + ahead, parts)
 
-    def _parted(self) -> tuple[Entries, Entries]:
+    def parted(self) -> tuple[Entries, Entries]:
         """Return N and c of all rows, the cells parted among their groups."""
         cross, phi_sum = self.cross.copy(), self.phi_sum.copy()
         place, sums = self.cells.whole()
@@ -186,7 +186,7 @@ class SparseSums:
         """Return the sums in other groups; ``shares[g]`` says which get how much of group g."""
         other = SparseSums(self.d)
         other.Sigma = self.Sigma.copy()
-        cross, phi_sum = self._parted()
+        cross, phi_sum = self.parted()
         for mine, theirs, size in (
             (cross, other.cross, self.d * self.d),
             (phi_sum, other.phi_sum, self.d),
@@ -205,7 +205,7 @@ class SparseSums:
         d = self.d
         position = np.zeros(order.max(initial=-1) + 1, dtype=np.int64)
         position[order] = np.arange(len(order))
-        all_cross, all_phi_sum = self._parted()
+        all_cross, all_phi_sum = self.parted()
         place, value = _single(all_cross)
         group, rest = np.divmod(place, d * d)
         row = position[group] * d + rest // d
