@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lincat import kernels
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.steps import Steps
+from lincat.runs.known_returns import known_returns
 from lincat.statistics.block_statistics import Statistics
 
 #: Discount factors for which held-out returns are kept, unless others are asked for.
@@ -22,7 +22,6 @@ GAMMAS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
 
 _MOST_MARKS = 4096
 _TOLERANCE = 1e-2  # weight of what may be missing of a return
-_FAIR = 0.5  # share of the returns of complete records that must be known
 _MOST_RETURNS = 2_000  # for each discount factor
 _FEWEST_RETURNS = 20
 
@@ -219,18 +218,7 @@ def _realised(held: Steps, gamma: float) -> tuple[FloatArray, BoolArray]:
     What lies behind the end of the record is worth what comes back on average: no model is there
     yet to say more, and at most a hundredth of it counts.
     """
-    n = len(held)
-    value, missing = np.empty(n), np.empty(n)
-    discount = held.discounts(gamma)
-    kernels.returns.returns_to_go(
-        value, missing, held.reward, discount, held.terminated, held.truncated
-    )
-    usable = missing <= _TOLERANCE
-    # Where records break off early, mostly what ended soon is known: no fair sample.
-    ends = np.flatnonzero(held.terminated | held.truncated)
-    complete = usable[: ends[-1] + 1] if len(ends) else usable[:0]
-    if len(complete) and complete.mean() < _FAIR:
-        usable = np.zeros(n, dtype=bool)
+    value, missing, usable = known_returns(held, gamma, _TOLERANCE)
     if usable.any():
         value += missing * (value[usable].mean() / (1.0 - missing[usable].mean()))
     return value, usable
