@@ -1,9 +1,27 @@
 """The same question asked twice, of two parts of the program: they have to answer alike."""
 
+import re
+from pathlib import Path
+from typing import get_args
+
+import msgspec
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import lincat
+from lincat.cli.evaluate import evaluate
+from lincat.inference import budget, verdict
+from lincat.inference.answer import Caution, Check, Verdict
+from lincat.report.answer_page import evaluation_page
+from lincat.report.summary import summary_of_answer
+from lincat.runs import folder
+from lincat.runs.folder import RunFolder
+from lincat.runs.pilot import PILOT, STEPWISE_PILOT
+from lincat.solvers import influence
+
+DOCS = Path(__file__).parents[2] / "docs"
+SOURCES = Path(lincat.__file__).parent
 
 
 def _only_breaking_off(records, steps, rng):
@@ -34,3 +52,71 @@ def test_returns_of_records_that_only_break_off_are_known_to_evaluate_and_to_sta
     assert drawn != known
     if known:
         assert lincat.evaluate(sums, gamma=gamma).validation["all"].n_returns > 1_000
+
+
+def _answer():
+    return lincat.Answer(
+        source="a coin",
+        gamma=0.5,
+        grid=lincat.Grid(0.0, 2.0, intervals=2),
+        state_names=("start",),
+        cdf=((0.5, 0.5),),
+    )
+
+
+def test_every_check_has_a_text_on_the_page():
+    # Types say that no other codes are made.
+    assert set(get_args(verdict.Code)) == set(verdict.WORDS)
+    assert "unresolved" in verdict.WORDS
+    for code, words in verdict.WORDS.items():
+        check = Check(code=code, passed=False, value=0.3, limit=0.1, text="Why.")
+        failed = Verdict(trusted=False, sentence="Not to be trusted: why.", checks=(check,))
+        page = evaluation_page(msgspec.structs.replace(_answer(), verdict=failed))
+        (row,) = re.findall(r"<td>([^<]*)</td><td[^>]*>0.3<", page)
+        assert row == words
+        assert row != code
+
+
+def test_every_word_of_errors_and_cautions_has_a_text():
+    assert set(get_args(budget.Code)) == set(budget.WORDS)
+    produced = re.findall(r'\["(\w+)"\] \*|append\("(\w+)"\)', Path(influence.__file__).read_text())
+    assert {one or other for one, other in produced} == set(influence.CAUTIONS)
+
+
+def test_every_caution_is_said_on_page_and_terminal():
+    found = "".join(path.read_text() for path in SOURCES.rglob("*.py"))
+    codes = {*re.findall(r'\bCaution\(\s*"(\w+)"', found), *influence.CAUTIONS}
+    warnings = tuple(Caution(code, f"What {code} says.") for code in sorted(codes))
+    answer = msgspec.structs.replace(_answer(), warnings=warnings)
+    page, summary = (
+        evaluation_page(answer),
+        str(summary_of_answer(answer, "runs/coin", [{"mean": 1.0}])),
+    )
+    for caution in warnings:
+        assert caution.text in page
+        assert caution.text in " ".join(summary.split())
+
+
+def test_the_help_of_warm_up_says_what_is_read():
+    shown = CliRunner().invoke(evaluate, ["--help"]).output
+    said = re.search(r"--warm-up.*?\n  --", shown, re.DOTALL)[0]
+    assert f"{PILOT:,}" in said
+    assert f"{STEPWISE_PILOT:,}" in said
+    features = (DOCS / "features.md").read_text()
+    assert f"(`--warm-up`, {PILOT:,}; step by step {STEPWISE_PILOT:,})" in features
+
+
+@pytest.mark.parametrize("place", ["run-folder.md", "folder.py"])
+def test_what_is_said_of_a_run_folder_names_all_of_its_files(place):
+    there = RunFolder(Path("run"))
+    known = {file.name for name, file in vars(there).items() if name.endswith("_file")}
+    known |= {there.checkpoints.path.name, there.parts.name, "lock"}
+    if place == "folder.py":
+        said = re.findall(r"^    (\S+)", folder.__doc__, re.MULTILINE)
+    else:
+        said = re.findall(r"^\| `(\S+)` \|", (DOCS / place).read_text(), re.MULTILINE)
+    said = [word.partition("/")[0] for word in said]
+    for name in known:
+        assert any(Path(name).match(word) for word in said), name
+    for word in said:
+        assert any(Path(name).match(word) for name in known), word
