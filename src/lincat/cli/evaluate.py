@@ -23,6 +23,7 @@ from lincat.cli.options import (
 )
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
+from lincat.runs.pilot import PILOT, STEPWISE_PILOT
 from lincat.tables.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
 @click.option(
     "--warm-up",
     type=WHOLE,
-    help="Transitions that features are chosen and fitted on; 100,000, or 10,000 where learning "
-    "goes step by step.",
+    help=f"Transitions that features are chosen and fitted on; {PILOT:,}, or {STEPWISE_PILOT:,} "
+    "where learning goes step by step.",
 )
 @click.option(
     "--learner",

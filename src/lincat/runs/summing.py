@@ -31,7 +31,7 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.holding_out import held_out_rows, spread_hold_out
 from lincat.runs.loop import Progress
-from lincat.runs.plan import PILOT
+from lincat.runs.pilot import PILOT
 from lincat.runs.scale import REWARD_NODES
 from lincat.runs.site import GAMMAS, Clock, HeldReturns, Site, held_returns
 from lincat.runs.source_statistics import Cells, SourceStatistics, with_one_table
