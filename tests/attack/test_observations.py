@@ -64,7 +64,7 @@ _RUNS = {
     "texts about a potential": lambda: _table("abcdefghij", far=1e4, gamma=0.0),
     "a number": lambda: lincat.evaluate(_points(4_000, ("x",)), **_few),
     "numbers": lambda: lincat.evaluate(_points(4_000), features="fourier", **_few),
-    "numbers about a potential": lambda: lincat.evaluate(_points(12_000), **_few),
+    "numbers about a potential": lambda: lincat.evaluate(_points(4_000), **_few),
     "numbers, of sums": lambda: lincat.evaluate(lincat.stats(_points(4_000)), **_few),
     "a transformer": lambda: lincat.evaluate(_points(4_000), features=Doubled(), **_few),
     "features": lambda: lincat.evaluate(_points(4_000), features=lincat.Fourier(order=2), **_few),
@@ -73,7 +73,7 @@ _RUNS = {
         lambda: gymnasium.make("FrozenLake-v1"), steps=3_000, validate=0, **_few
     ),
     "an environment of numbers": lambda: lincat.evaluate(
-        "gym:CartPole-v1", steps=3_000, validate=0, **_few
+        "gym:CartPole-v1", steps=1_500, validate=0, **_few
     ),
     "a process": lambda: lincat.evaluate(lincat.catalog.frozen_lake(), steps=3_000),
 }
