@@ -1,5 +1,6 @@
 """The same question asked twice, of two parts of the program: they have to answer alike."""
 
+import functools
 import re
 from html import unescape
 from pathlib import Path
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 
 import lincat
 from lincat.cli.evaluate import evaluate
+from lincat.cli.stats import stats
 from lincat.inference import budget, verdict
 from lincat.inference.answer import Caution, Check, Verdict
 from lincat.report.answer_page import evaluation_page
@@ -19,6 +21,7 @@ from lincat.report.summary import summary_of_answer
 from lincat.runs import folder
 from lincat.runs.folder import RunFolder
 from lincat.runs.pilot import PILOT, STEPWISE_PILOT
+from lincat.runs.validating import validated
 from lincat.solvers import influence
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -121,3 +124,111 @@ def test_what_is_said_of_a_run_folder_names_all_of_its_files(place):
         assert any(Path(name).match(word) for word in said), name
     for word in said:
         assert any(Path(name).match(word) for name in known), word
+
+
+LOG = {"state": [0, 1] * 200, "reward": [0.0, 1.0] * 200, "done": [False, True] * 200}
+#: What nothing would come of, by kind of source.
+UNUSED = {
+    "log": {"n_envs": 4, "env_options": {"a": 1}, "trust_pickle": True, "sampling": "generative"},
+    "frame": {"format": "csv", "storage_options": {"anon": True}, "n_envs": 4, "since": "2024"},
+    "process": {
+        "columns": {"reward": "cash"},
+        "format": "csv",
+        "on_bad_rows": "skip",
+        "missing": "skip",
+        "episode_end": "truncated",
+        "n_envs": 2,
+        "env_options": {"a": 1},
+        "trust_pickle": True,
+        "storage_options": {"anon": True},
+    },
+    "environment": {
+        "columns": {"reward": "cash"},
+        "format": "csv",
+        "on_bad_rows": "skip",
+        "missing": "skip",
+        "episode_end": "truncated",
+        "sampling": "generative",
+        "storage_options": {"anon": True},
+        "last_blocks": 3,
+    },
+    "transitions": {"columns": {"reward": "cash"}, "n_envs": 4, "episode_end": "truncated"},
+    "statistics": {
+        "on_bad_rows": "skip",
+        "missing": "skip",
+        "episode_end": "truncated",
+        "n_envs": 4,
+        "sampling": "generative",
+        "trust_pickle": True,
+    },
+}
+CASES = [(kind, {name: x}) for kind, options in UNUSED.items() for name, x in options.items()]
+
+
+def _act(observation):
+    return 0
+
+
+CASES += [
+    (kind, {"policy": policy})
+    for kind in ("log", "frame", "process", "transitions", "statistics")
+    for policy in ("random", "balance", "nowhere:act", "no_such.zip", _act)
+]
+
+
+@functools.cache
+def _sums():
+    return lincat.stats(LOG)
+
+
+def _source(kind, folder):
+    if kind == "log":
+        file = folder / "log.csv"
+        rows = zip(*LOG.values(), strict=True)
+        lines = [",".join(LOG), *(f"{s},{r},{str(d).lower()}" for s, r, d in rows)]
+        file.write_text("\n".join(lines) + "\n")
+        return file
+    if kind == "transitions":
+        state = np.array(LOG["state"])
+        return lincat.Transitions(state, np.ones(400), 1 - state, LOG["done"])
+    named = {"frame": LOG, "process": "frozen_lake", "environment": "gym:FrozenLake-v1"}
+    return _sums() if kind == "statistics" else named[kind]
+
+
+@pytest.mark.parametrize(("kind", "option"), CASES)
+def test_an_option_that_nothing_would_come_of_is_an_error(kind, option, tmp_path):
+    source = _source(kind, tmp_path)
+    ((name, _),) = option.items()
+    with pytest.raises(lincat.InvalidInputError, match=f"^{name}: expected") as error:
+        lincat.evaluate(source, gamma=0.9, **option)
+    assert "leave it out" in str(error.value)
+    if name == "policy" and kind == "log":
+        assert "another policy than the log's own cannot be evaluated yet" in str(error.value)
+    if kind != "statistics" and name not in ("since", "last_blocks"):
+        with pytest.raises(lincat.InvalidInputError, match=f"^{name}: expected"):
+            lincat.stats(source, **option)
+        if name != "storage_options" and not callable(option[name]):
+            with pytest.raises(lincat.InvalidInputError, match=f"^{name}: expected"):
+                lincat.plan(source, error=0.1, gamma=0.9, **option)
+
+
+@pytest.mark.parametrize("command", [evaluate, stats])
+def test_a_policy_beside_a_log_is_an_error_of_commands_too(command, tmp_path):
+    log = str(_source("log", tmp_path))
+    ended = CliRunner().invoke(command, [log, "--policy", "random", "--quiet"])
+    assert isinstance(ended.exception, lincat.InvalidInputError)
+    assert str(ended.exception).startswith("policy: expected")
+
+
+def test_a_run_is_not_resumed_with_a_policy_that_nothing_comes_of(tmp_path):
+    log = _source("log", tmp_path)
+    run = lincat.evaluate(log, gamma=0.9, steps=100)
+    with pytest.raises(lincat.InvalidInputError, match=r"^policy: expected"):
+        lincat.resume(run, policy=_act, steps=200)
+
+
+def test_a_run_of_an_environment_is_held_against_a_log_without_its_policy(tmp_path):
+    log = _source("log", tmp_path)
+    options = {"policy": "random", "n_envs": 2, "env_options": {"is_slippery": False}}
+    env = lincat.evaluate("gym:FrozenLake-v1", gamma=0.9, steps=2_000, validate=0, **options)
+    assert validated(env, [str(log)]).validation.method == "held_out"
