@@ -217,8 +217,8 @@ def evaluate(
     settings = settings_of(source, config, given, trust_code=trust_code)
     find_local_modules()
     # Before anything is written or, with --force, cleared.
-    whole = open_statistics(settings)
-    objects = Given(storage_options=storage_options)
+    objects = Given(policy=given.get("policy"), storage_options=storage_options)
+    whole = open_statistics(settings, objects)
     opened = open_source(settings, objects) if whole is None else None
     pool = open_pool(settings, opened)
     folder = RunFolder.create(

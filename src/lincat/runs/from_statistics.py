@@ -31,6 +31,7 @@ from lincat.runs.model import Model
 from lincat.runs.plan import PSEUDO_ROWS
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import OTHER, ShownStates
+from lincat.runs.source_options import STATISTICS, check_options
 from lincat.runs.source_statistics import SourceStatistics, merged
 from lincat.runs.statistics_files import ENDING
 from lincat.solvers.krylov import ConvergenceError
@@ -43,14 +44,15 @@ _NOT_HELD = (
     "keeps them, for --gamma too."
 )
 # What a pass over rows decides, and statistics have in them.
-_DECIDED = ("steps", "n_step", "window", "feature_options", "format", "columns", "warm_up")
+_DECIDED = ("steps", "n_step", "window", "feature_options", "warm_up")
 
 
 def open_statistics(
     config: EvaluationConfig, given: Given | None = None
 ) -> SourceStatistics | None:
     """Return the statistics that a configuration names, added up; None if it names rows."""
-    thing = None if given is None else given.source
+    given = Given() if given is None else given
+    thing = given.source
     if isinstance(thing, SourceStatistics):
         parts = [thing]
     elif thing is None and any(name.endswith(ENDING) for name in config.source):
@@ -62,6 +64,7 @@ def open_statistics(
         parts = [SourceStatistics.load(name) for name in config.source]
     else:
         return None
+    check_options(STATISTICS, config, given)
     _check(config)
     names = [Path(name).name for name in config.source]
     return parts[0] if len(parts) == 1 else merged(parts, names)

@@ -13,6 +13,7 @@ from lincat.inference.verdict import judge
 from lincat.runs.binding import check_trusted, resolved
 from lincat.runs.diagnosis import diagnosis_of
 from lincat.runs.run import Run
+from lincat.runs.source_options import FILES, only_of
 from lincat.runs.sources import open_source
 from lincat.runs.stream import limited
 from lincat.runs.validation import check_model
@@ -35,7 +36,7 @@ def validated(run: Run, logs: Sequence[str] = (), returns: int | None = None) ->
     changes = {"validate": returns, "steps": None}
     config = msgspec.structs.replace(run.config, **changes)
     if logs:
-        config = msgspec.structs.replace(config, source=list(logs))
+        config = only_of(FILES, msgspec.structs.replace(config, source=list(logs)))
     if not run.trusts_code:
         check_trusted(config, str(run.path / "config.toml"))
     opened = open_source(resolved(config) if not logs else config)
