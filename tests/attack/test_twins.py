@@ -8,8 +8,10 @@ from typing import get_args
 
 import msgspec
 import numpy as np
+import pyarrow
 import pytest
 from click.testing import CliRunner
+from pyarrow import parquet
 
 import lincat
 from lincat.cli.evaluate import evaluate
@@ -181,13 +183,15 @@ def _sums():
     return lincat.stats(LOG)
 
 
+def _file(log, folder):
+    file = folder / "log.parquet"
+    parquet.write_table(pyarrow.table({name: np.asarray(x) for name, x in log.items()}), file)
+    return str(file)
+
+
 def _source(kind, folder):
     if kind == "log":
-        file = folder / "log.csv"
-        rows = zip(*LOG.values(), strict=True)
-        lines = [",".join(LOG), *(f"{s},{r},{str(d).lower()}" for s, r, d in rows)]
-        file.write_text("\n".join(lines) + "\n")
-        return file
+        return _file(LOG, folder)
     if kind == "transitions":
         state = np.array(LOG["state"])
         return lincat.Transitions(state, np.ones(400), 1 - state, LOG["done"])
@@ -214,7 +218,7 @@ def test_an_option_that_nothing_would_come_of_is_an_error(kind, option, tmp_path
 
 @pytest.mark.parametrize("command", [evaluate, stats])
 def test_a_policy_beside_a_log_is_an_error_of_commands_too(command, tmp_path):
-    log = str(_source("log", tmp_path))
+    log = _source("log", tmp_path)
     ended = CliRunner().invoke(command, [log, "--policy", "random", "--quiet"])
     assert isinstance(ended.exception, lincat.InvalidInputError)
     assert str(ended.exception).startswith("policy: expected")
@@ -231,4 +235,92 @@ def test_a_run_of_an_environment_is_held_against_a_log_without_its_policy(tmp_pa
     log = _source("log", tmp_path)
     options = {"policy": "random", "n_envs": 2, "env_options": {"is_slippery": False}}
     env = lincat.evaluate("gym:FrozenLake-v1", gamma=0.9, steps=2_000, validate=0, **options)
-    assert validated(env, [str(log)]).validation.method == "held_out"
+    assert validated(env, [log]).validation.method == "held_out"
+
+
+def _games(rng, records=4_000, steps=3):
+    """Records of some steps, each won or lost by a fair coin, gaining 1 or nothing."""
+    won = rng.random((records, steps)) < 0.5
+    log = {
+        "episode": np.repeat(np.arange(records), steps),
+        "state": np.tile(np.arange(steps), records),
+        "reward": won.ravel().astype(float),
+        "done": np.tile(np.arange(steps) == steps - 1, records),
+    }
+    return won, log
+
+
+def _as_often(records, steps=3):
+    """Records of three steps, of which some stand for several: those that were won at first."""
+    won, log = _games(np.random.default_rng(0), records, steps)
+    counts = np.where(won[:, 0], 9, 1)
+    return {**log, "weight": np.repeat(counts, steps)}, counts
+
+
+def _ratios(steps, records=4_000):
+    """Ratios of chances, row by row: of one who wins nine in ten, where the log's wins half."""
+    won, log = _games(np.random.default_rng(0), records, steps)
+    return {**log, "importance_ratio": np.where(won.ravel(), 1.8, 0.2)}
+
+
+def _repeated(log, counts, steps=3):
+    rows = np.repeat(np.arange(len(counts)), counts)
+    rows = (steps * rows[:, None] + np.arange(steps)).ravel()
+    named = {name: values[rows] for name, values in log.items() if name != "weight"}
+    return {**named, "episode": np.repeat(np.arange(counts.sum()), steps)}
+
+
+@pytest.mark.parametrize("learn", ["evaluate", "stats"])
+def test_records_that_stand_for_several_are_checked_as_often_as_they_count(learn):
+    log, counts = _as_often(4_000)
+    again = _repeated(log, counts)
+    made = {"evaluate": lambda log: log, "stats": lincat.stats}[learn]
+    weighted, whole = (lincat.evaluate(made(x), gamma=0.9) for x in (log, again))
+    start = weighted.predict([0]).mean()[0]
+    assert start == pytest.approx(whole.predict([0]).mean()[0], rel=0.02)
+    assert start == pytest.approx(0.9 + 0.9 * 0.5 + 0.81 * 0.5, rel=0.02)
+    assert weighted.trusted, weighted.verdict
+    assert "weighted" in weighted.validation.description
+
+
+def test_ratios_of_single_choices_are_checked_by_what_they_count():
+    run = lincat.evaluate(_ratios(steps=1), gamma=0.9)
+    assert run.predict([0]).mean()[0] == pytest.approx(0.9, abs=0.02)
+    assert run.trusted, run.verdict
+
+
+@pytest.mark.parametrize("learn", ["evaluate", "stats"])
+def test_ratios_along_a_record_are_learned_with_and_not_checked(learn, tmp_path):
+    log = _ratios(steps=2)
+    run = lincat.evaluate({"evaluate": lambda x: x, "stats": lincat.stats}[learn](log), gamma=1.0)
+    assert run.predict([0]).mean()[0] == pytest.approx(1.8, abs=0.04)
+    assert run.trusted is None, run.verdict
+    assert run.validation is None
+    if learn == "evaluate":
+        assert "weights that change within records" in " ".join(run.warnings)
+        with pytest.raises(lincat.InvalidInputError, match="weights that change within records"):
+            validated(run, [_file(log, tmp_path)])
+
+
+def test_weighted_returns_are_scored_as_repeated_ones():
+    rng = np.random.default_rng(0)
+    grid = lincat.Grid(-6.0, 6.0, 120)
+    pmf = np.exp(-0.5 * (grid.atoms - rng.normal(size=(50, 1))) ** 2)
+    predicted = lincat.ReturnDistribution.from_pmf(pmf / pmf.sum(axis=1, keepdims=True), grid)
+    returns, counts = rng.normal(size=50), rng.integers(4, size=50)
+    rows = np.repeat(np.arange(50), counts)
+    weighted = lincat.validate(predicted, returns, weights=counts)["all"]
+    repeated = lincat.validate(predicted[rows], returns[rows])["all"]
+    for name in ("w1", "crps", "crps_climatology", "skill", "mean_error", "coverage", "pit"):
+        assert getattr(weighted, name) == pytest.approx(getattr(repeated, name), rel=1e-9), name
+    assert weighted.n_returns == 50
+    assert weighted.mean_error_se > repeated.mean_error_se  # fifty draws, not as many as they count
+
+
+def test_a_return_that_counts_for_nearly_all_says_little():
+    grid = lincat.Grid(-6.0, 6.0, 120)
+    pmf = np.exp(-0.5 * grid.atoms**2)
+    predicted = lincat.ReturnDistribution.from_pmf(np.tile(pmf / pmf.sum(), (100, 1)), grid)
+    returns = np.random.default_rng(0).normal(size=100)
+    weights = np.where(np.arange(100) == 0, 1e6, 1.0)
+    assert lincat.validate(predicted, returns, weights=weights)["all"].mean_error_se > 0.5
