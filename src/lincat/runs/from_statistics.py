@@ -25,6 +25,7 @@ from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
+from lincat.runs.known_returns import said_of_weights
 from lincat.runs.lock import claim, release
 from lincat.runs.loop import Progress
 from lincat.runs.model import Model
@@ -189,16 +190,18 @@ def check_model(model: Model, shown: ShownStates, asked: Asked, level: float) ->
         return None
     every = slice(None, None, -(-len(held.value) // _MOST_SCORED))
     cell, value, stretch = held.cell[every], held.value[every], held.stretch[every]
+    weight = None if held.weight is None else held.weight[every]
     used, cell = np.unique(cell, return_inverse=True)
     solved = learner if held.gamma == learner.gamma else learner.solve(gamma=held.gamma)
     predicted = solved.predict(used if held.Phi is None else held.Phi[used])
     names = _names(shown, used, None if held.Phi is None else held.Phi[used])
-    what = f"{len(value):,} held-out returns"
+    what = f"{len(value):,} held-out returns{said_of_weights(weight)}"
     if held.gamma != learner.gamma:
         what += f" at gamma {held.gamma:g}, the next to {learner.gamma:g} for which there are some"
     return validate(
         predicted[cell],
         value,
+        weights=weight,
         groups=[names[c] for c in cell.tolist()],
         blocks=stretch.tolist(),
         tail=level,

@@ -1,10 +1,11 @@
-"""Which returns of a record are known: where its steps go on for long enough, or end."""
+"""Which returns of a record are known, and how much each counts beside the others."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from lincat import kernels
+from lincat._arguments import fail
 from lincat._typing import BoolArray, FloatArray
 from lincat.data.steps import Steps
 
@@ -55,3 +56,52 @@ def known_returns(
     if len(complete) and steps.terminated.any() and complete.mean() < _FAIR:
         known = np.zeros(n, dtype=bool)
     return returns, missing, known
+
+
+def return_weights(steps: Steps) -> FloatArray | None:
+    """Return how much the return from each step counts, (n,); None where all count alike.
+
+    A record whose steps weigh alike stands for as many such records: its returns count as much as
+    its steps do, since what is learned is what so many records would teach. Where weights change
+    within a record it cannot be told what they are: a ratio of chances says how often the *next*
+    choice is taken, so that a return would count by the product of all that follow; a row that
+    was seen several times counts once for each. That is an error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.data.steps import Steps
+    >>> from lincat.runs.known_returns import return_weights
+    >>> state, ends = np.arange(4), np.array([False, True, False, True])
+    >>> weight = np.array([2.0, 2.0, 1.0, 1.0])
+    >>> return_weights(Steps(state, np.ones(4), state + 1, ends, ends, weight=weight))
+    array([2., 2., 1., 1.])
+    """
+    if not steps.weighted or steps.weight is None or not len(steps):
+        return None
+    begins = steps.begins()
+    least, most = (f.reduceat(steps.weight, begins) for f in (np.minimum, np.maximum))
+    if (least < most).any():
+        raise fail(
+            "weight",
+            "one for each record, by which its returns count",
+            "weights that change within records",
+            "figures are learned with them; leave the weights out to have the log itself checked",
+        )
+    return steps.weight
+
+
+def said_of_weights(weights: FloatArray | None) -> str:
+    """Return how many returns that count alike weighted ones are worth; nothing without weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.runs.known_returns import said_of_weights
+    >>> said_of_weights(np.array([1.0, 1.0, 1.0, 3.0]))
+    ', weighted (worth 3 alike)'
+    """
+    if weights is None:
+        return ""
+    share = weights / weights.sum()
+    return f", weighted (worth {1.0 / float((share**2).sum()):,.0f} alike)"

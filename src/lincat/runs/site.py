@@ -14,7 +14,7 @@ import numpy as np
 
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.steps import Steps
-from lincat.runs.known_returns import known_returns
+from lincat.runs.known_returns import known_returns, return_weights
 from lincat.statistics.block_statistics import Statistics
 
 #: Discount factors for which held-out returns are kept, unless others are asked for.
@@ -101,6 +101,8 @@ class HeldReturns:
         Mean features of those states, where there is no table.
     spans : int array of shape (stretches, 2), or None
         First and last time of each stretch, where rows have times.
+    weight : array of shape (n,), or None
+        How much each counts; None where all count alike.
     """
 
     gamma: float
@@ -109,6 +111,7 @@ class HeldReturns:
     stretch: IntArray
     Phi: FloatArray | None
     spans: IntArray | None = None
+    weight: FloatArray | None = None
 
     def within(self, since: int | None, until: int | None) -> HeldReturns:
         """Return those of stretches that lie between two times."""
@@ -122,8 +125,13 @@ class HeldReturns:
         return self._only(good[self.stretch])
 
     def _only(self, good: BoolArray) -> HeldReturns:
+        weight = None if self.weight is None else self.weight[good]
         return replace(
-            self, value=self.value[good], cell=self.cell[good], stretch=self.stretch[good]
+            self,
+            value=self.value[good],
+            cell=self.cell[good],
+            stretch=self.stretch[good],
+            weight=weight,
         )
 
 
@@ -183,7 +191,9 @@ def held_returns(
     known : array of bool, shape (n,)
         Which steps begin in states that were seen before.
     """
-    found = []
+    found, weight = [], return_weights(held)
+    if weight is not None:
+        known = known & (weight > 0.0)
     for gamma in gammas:
         value, usable = _realised(held, gamma)
         chosen = np.flatnonzero(usable & known)
@@ -200,7 +210,9 @@ def held_returns(
         _, stretch = np.unique(stretches(held, gamma)[chosen], return_inverse=True)
         stretch = stretch.astype(np.int64)
         spans = None if held.time is None else _spans(stretch, held.time[chosen])
-        found.append(HeldReturns(gamma, value[chosen], own.astype(np.int64), stretch, Phi, spans))
+        counts = None if weight is None else weight[chosen]
+        own = own.astype(np.int64)
+        found.append(HeldReturns(gamma, value[chosen], own, stretch, Phi, spans, counts))
     return tuple(found)
 
 
