@@ -36,10 +36,12 @@ def validated(run: Run, logs: Sequence[str] = (), returns: int | None = None) ->
     changes = {"validate": returns, "steps": None}
     config = msgspec.structs.replace(run.config, **changes)
     if logs:
-        config = only_of(FILES, msgspec.structs.replace(config, source=list(logs)))
+        config = msgspec.structs.replace(config, source=list(logs))
     if not run.trusts_code:
         check_trusted(config, str(run.path / "config.toml"))
-    opened = open_source(resolved(config) if not logs else config)
+    if logs:  # what an environment was played with is no option of a log
+        config = only_of(FILES, config)
+    opened = open_source(config if logs else resolved(config))
     held = None
     if opened.is_recorded:
         if not logs:
