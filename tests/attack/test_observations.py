@@ -39,14 +39,14 @@ class Doubled:
 
 def _table(names=None, far=1.0, gamma=0.9, **options):
     """A table; with means that lie far apart it is about a potential."""
-    place, reward, done = _walk(6_000)
+    place, reward, done = _walk(2_000)
     state = place if names is None else np.array(list(names), dtype=object)[place]
     log = {"state": state, "reward": far * place + reward, "done": done}
     return lincat.evaluate(log, gamma=gamma, **options)
 
 
 def _mixed():
-    place, reward, done = _walk(4_000)
+    place, reward, done = _walk(2_000)
     load = 0.1 * place + np.random.default_rng(2).random(len(place))
     log = {"site": np.array(["north", "south"], object)[place % 2], "load": load}
     return lincat.evaluate({**log, "reward": reward, "done": done}, gamma=0.9, intervals=60)
@@ -55,25 +55,25 @@ def _mixed():
 _few = {"gamma": 0.9, "intervals": 60}
 _RUNS = {
     "ids": _table,
-    "ids about a potential": lambda: _table(far=1e4, gamma=0.0),
+    "ids about a potential": lambda: _table(far=1e4, gamma=0.0, intervals=60),
     "ids, step by step": lambda: _table(learner="linear_ctd"),
     "ids, of sums": lambda: lincat.evaluate(
-        lincat.stats(dict(zip(("state", "reward", "done"), _walk(6_000), strict=True))), gamma=0.9
+        lincat.stats(dict(zip(("state", "reward", "done"), _walk(2_000), strict=True))), gamma=0.9
     ),
     "texts": lambda: _table("abcdefghij"),
-    "texts about a potential": lambda: _table("abcdefghij", far=1e4, gamma=0.0),
-    "a number": lambda: lincat.evaluate(_points(4_000, ("x",)), **_few),
-    "numbers": lambda: lincat.evaluate(_points(4_000), features="fourier", **_few),
-    "numbers about a potential": lambda: lincat.evaluate(_points(4_000), **_few),
-    "numbers, of sums": lambda: lincat.evaluate(lincat.stats(_points(4_000)), **_few),
-    "a transformer": lambda: lincat.evaluate(_points(4_000), features=Doubled(), **_few),
-    "features": lambda: lincat.evaluate(_points(4_000), features=lincat.Fourier(order=2), **_few),
+    "texts about a potential": lambda: _table("abcdefghij", far=1e4, gamma=0.0, intervals=60),
+    "a number": lambda: lincat.evaluate(_points(2_000, ("x",)), **_few),
+    "numbers": lambda: lincat.evaluate(_points(2_000), features="fourier", **_few),
+    "numbers about a potential": lambda: lincat.evaluate(_points(2_000), **_few),
+    "numbers, of sums": lambda: lincat.evaluate(lincat.stats(_points(2_000)), **_few),
+    "a transformer": lambda: lincat.evaluate(_points(2_000), features=Doubled(), **_few),
+    "features": lambda: lincat.evaluate(_points(2_000), features=lincat.Fourier(order=2), **_few),
     "mixed": _mixed,
     "an environment of states": lambda: lincat.evaluate(
         lambda: gymnasium.make("FrozenLake-v1"), steps=3_000, validate=0, **_few
     ),
     "an environment of numbers": lambda: lincat.evaluate(
-        "gym:CartPole-v1", steps=1_500, validate=0, **_few
+        "gym:CartPole-v1", steps=1_500, validate=0, features="fourier", **_few
     ),
     "a process": lambda: lincat.evaluate(lincat.catalog.frozen_lake(), steps=3_000),
 }
