@@ -322,5 +322,7 @@ def test_a_return_that_counts_for_nearly_all_says_little():
     pmf = np.exp(-0.5 * grid.atoms**2)
     predicted = lincat.ReturnDistribution.from_pmf(np.tile(pmf / pmf.sum(), (100, 1)), grid)
     returns = np.random.default_rng(0).normal(size=100)
-    weights = np.where(np.arange(100) == 0, 1e6, 1.0)
-    assert lincat.validate(predicted, returns, weights=weights)["all"].mean_error_se > 0.5
+    weights = np.where(np.arange(100) < 5, 1e6, 1.0)
+    for blocks, least in ((None, 0.4), (np.arange(100) // 5, 0.8)):  # five draws, or one stretch
+        found = lincat.validate(predicted, returns, weights=weights, blocks=blocks)["all"]
+        assert found.mean_error_se > least * returns.std() / (1.0 if blocks is None else 5**0.5)

@@ -359,16 +359,24 @@ def _standard_error(
 ) -> float | None:
     """Of a weighted mean, from the deviations from it; None where there is but one draw.
 
-    A draw that counts for nearly all is its own mean, and would look certain: where draws count
-    ``uneven``, the error is at least that of draws with the spread that all of them have.
+    A draw that counts for nearly all is its own mean, and would look certain. So where draws count
+    ``uneven``, the error is at least that of the plain mean times how much fewer they are worth.
     """
-    sums = mass * deviation
-    share = mass
-    if block is not None:
-        _, number = np.unique(block, return_inverse=True)
-        sums, share = (np.bincount(number, x.sum(axis=1)).astype(np.float64) for x in (sums, share))
-    sums = sums.ravel()
+    sums, share = _by_block(mass * deviation, block), _by_block(mass, block)
     if len(sums) < 2:
         return None
     error = float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)))
-    return max(error, float(deviation.std() * np.sqrt((share**2).sum()))) if uneven else error
+    if not uneven:
+        return error
+    alike = np.full_like(mass, 1.0 / mass.size)
+    plain = _standard_error(deviation - deviation.mean(), alike, block, uneven=False) or 0.0
+    fewer = float((share**2).sum() / (_by_block(alike, block) ** 2).sum())
+    return max(error, plain * math.sqrt(fewer))
+
+
+def _by_block(values: FloatArray, block: IntArray | None) -> FloatArray:
+    """The sums of each block's draws; without blocks every draw."""
+    if block is None:
+        return values.ravel()
+    _, number = np.unique(block, return_inverse=True)
+    return np.bincount(number, values.sum(axis=1)).astype(np.float64)
