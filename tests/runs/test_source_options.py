@@ -8,6 +8,7 @@ from lincat.runs.config import EvaluationConfig
 from lincat.runs.given import Given
 from lincat.runs.source_options import ENVIRONMENT, FILES, PROCESS, check_options, only_of
 
+SECRET = {"key": "hush"}
 OF_AN_ENVIRONMENT = EvaluationConfig(
     source=["log.csv"], policy="balance", n_envs=4, env_options={"a": 1}, gamma=0.5
 )
@@ -30,3 +31,9 @@ def test_other_options_are_left_out_where_they_are_nobodys():
 def test_a_policy_may_be_anything():
     with pytest.raises(lincat.InvalidInputError, match="policy: expected none beside a finite"):
         check_options(PROCESS, EvaluationConfig(source=["paper"]), Given(policy=np.zeros(3)))
+
+
+def test_secrets_are_not_told():
+    with pytest.raises(lincat.InvalidInputError, match="got key; .* at an address") as error:
+        check_options(FILES, EvaluationConfig(source=["log.csv"]), Given(storage_options=SECRET))
+    assert "hush" not in str(error.value)

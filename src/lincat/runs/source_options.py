@@ -47,7 +47,7 @@ _OF_A_LOG = (
 _OF_A_PROCESS = "what a finite process draws has the policy in it"
 
 FILES = SourceKind("a log", ("format", *_READING), _OF_A_LOG)
-ADDRESS = SourceKind("a log", ("format", "storage_options", *_READING), _OF_A_LOG)
+ADDRESS = SourceKind("a log at an address", ("format", "storage_options", *_READING), _OF_A_LOG)
 FRAME = SourceKind("a frame", _READING, _OF_A_LOG)
 MEMORY = SourceKind("transitions", (), _OF_A_LOG)
 MINARI = SourceKind("a Minari data set", (), _OF_A_LOG)
@@ -69,7 +69,9 @@ def check_options(kind: SourceKind, config: EvaluationConfig, given: Given) -> N
             continue
         other = " or ".join(dict.fromkeys(x.words for x in _KINDS if name in x.takes))
         why = kind.own_policy if name == _POLICY else f"it is for {other}"
-        raise fail(name, f"none beside {kind.words}", shown(value, 60), f"leave it out: {why}")
+        # Values of storage options may be secrets.
+        got = ", ".join(map(str, value)) if isinstance(value, Mapping) else shown(value, 60)
+        raise fail(name, f"none beside {kind.words}", got, f"leave it out: {why}")
 
 
 def only_of(kind: SourceKind, config: EvaluationConfig) -> EvaluationConfig:
