@@ -34,6 +34,6 @@ def test_a_policy_may_be_anything():
 
 
 def test_secrets_are_not_told():
-    with pytest.raises(lincat.InvalidInputError, match="got key; .* at an address") as error:
+    with pytest.raises(lincat.InvalidInputError, match=r"got key; .* at an address") as error:
         check_options(FILES, EvaluationConfig(source=["log.csv"]), Given(storage_options=SECRET))
     assert "hush" not in str(error.value)
