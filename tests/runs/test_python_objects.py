@@ -201,8 +201,11 @@ def test_the_arguments_are_the_fields_of_the_configuration():
     # In Python a cluster is a client, not an address; storage options may be secrets.
     given = {"out", "force", "client", "storage_options"}
     assert set(arguments) - given == set(fields) - {"given_in", "scheduler"}
+    # A policy is none unless it is said: beside a log one that was said is refused.
+    apart = ("source", "given_in", "scheduler", "env_options", "feature_options", "policy")
+    assert arguments["policy"].default is None
     for name, field in fields.items():
-        if name not in ("source", "given_in", "scheduler", "env_options", "feature_options"):
+        if name not in apart:
             assert arguments[name].default == field.default, name
 
 

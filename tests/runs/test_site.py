@@ -72,7 +72,9 @@ def test_held_out_returns_of_a_time():
         np.array([0, 0, 1]),
         None,
         np.array([[0, 10], [10, 20]]),
+        np.array([5.0, 6.0, 7.0]),
     )
+    assert held.within(10, None).weight.tolist() == [7.0]
     assert held.within(None, None).value.tolist() == [1.0, 2.0, 3.0]
     assert held.within(10, None).value.tolist() == [3.0]
     assert held.within(None, 15).value.tolist() == [1.0, 2.0]

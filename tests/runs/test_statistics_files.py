@@ -326,3 +326,27 @@ def test_rows_of_a_table_are_the_ids_and_points_that_they_stand_for():
     numbers = lincat.stats({"state": [7, 9] * 50, "reward": [0.0, 1.0] * 50}, validate=0)
     found = {observation_of(numbers, row).tolist()[0] for row in range(2)}
     assert found == {7, 9}
+
+
+def test_weights_of_held_out_returns_stay_with_them(tmp_path):
+    n = 4_000
+    state, done = np.arange(n) % 2, np.arange(n) % 2 == 1
+    rows = {"state": state, "reward": 1.0 + state, "done": done}
+    weights = np.repeat(1.0 + np.arange(n // 2) % 3, 2)
+    weighted = lincat.stats({**rows, "weight": weights}, site="weighted")
+    others = {**rows, "reward": 2.0 + state}
+    plain = lincat.stats(others, site="plain", like=weighted)
+    weighted.save(tmp_path / "weighted.stats")
+    again = lincat.SourceStatistics.load(tmp_path / "weighted.stats")
+    (held, *_), (kept, *_) = weighted.sites[0].held, again.sites[0].held
+    np.testing.assert_array_equal(kept.weight, held.weight)
+    assert set(held.weight) == {1.0, 2.0, 3.0}
+    joint = ask(lincat.merge([weighted, plain])).held[0]
+    assert joint.weight.sum() == held.weight.sum() + len(plain.sites[0].held[0].value)
+
+    def negative(found):
+        found["0.held.0.weight"] = -found["0.held.0.weight"]
+
+    signed = packed.rewritten(save_bytes(weighted), KEY, change_arrays=negative, sign=True)
+    with pytest.raises(lincat.InvalidInputError, match="weight: expected numbers above 0"):
+        _build(signed)

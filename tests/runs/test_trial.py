@@ -1,5 +1,7 @@
 """Which plan meets returns best that none was fitted to."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -405,3 +407,28 @@ def test_among_many_numbers_nothing_is_near(m):
     assert isinstance(found, lincat.Nearby if m == 2 else lincat.Smooth)
     assert (pilot.ridge_of(True) < pilot.ridge_of(False)) == (m == 2)
     assert found.n_features_ == (6 + 60 if m == 2 else 1 + 9 + 30)
+
+
+def test_returns_count_as_much_as_their_weights():
+    """A plan that is better where returns stand for many is the better one, and the other way."""
+    better = np.where(np.arange(N) % 4 == 0, 0.5, -0.3) + gains(0.0, 0.002)
+    made = np.stack([np.zeros((2, N)), np.stack([better, better])])
+    many = np.where(np.arange(N) % 4 == 0, 9.0, 1.0)
+    plain = held(made)
+    weighted = Compared(plain.plans, made, plain.record, plain.begins, many)
+    assert (plain.best(), weighted.best()) == (0, 1)
+    assert Compared.joined([weighted, weighted]).best() == 1
+    alike = Compared(plain.plans, made, plain.record, plain.begins, np.full(N, 3.0))
+    np.testing.assert_allclose(alike._than(1, 0), plain._than(1, 0))
+
+
+def test_rows_with_weights_are_learned_one_at_a_time_and_say_nothing_where_these_change():
+    rng = np.random.default_rng(0)
+    x, ends = rng.random((2_000, 1)), np.arange(2_000) % 50 == 49
+    steps = Steps(x, rng.random(2_000), np.roll(x, -1, axis=0), ends, np.zeros(2_000, bool))
+    assert lengths_for(steps, 0.99).long > 1
+    ratios = replace(steps, weight=rng.random(2_000))
+    assert lengths_for(ratios, 0.99) == ONE
+    assert lengths_for(ratios, 0.99, 3) == Lengths(3, 3, 3)
+    assert lengths_for(replace(ratios, action_noise=np.zeros((2_000, 1))), 0.99).long > 1
+    assert compare(ratios, 0.99, candidates_for(2_000, ONE)).gains.shape[2] == 0

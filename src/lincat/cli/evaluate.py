@@ -24,6 +24,7 @@ from lincat.cli.options import (
 )
 from lincat.features.registry import FEATURE_NAMES
 from lincat.learners.registry import AVERAGINGS, DTYPES, LEARNERS
+from lincat.runs.pilot import PILOT, STEPWISE_PILOT
 from lincat.tables.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -108,8 +109,8 @@ _SEVERAL = ("observation", "calendar")  # roles that several columns may have
 @click.option(
     "--warm-up",
     type=WHOLE,
-    help="Transitions that features are chosen and fitted on; 100,000, or 10,000 where learning "
-    "goes step by step.",
+    help=f"Transitions that features are chosen and fitted on; {PILOT:,}, or {STEPWISE_PILOT:,} "
+    "where learning goes step by step.",
 )
 @click.option(
     "--learner",
@@ -221,8 +222,8 @@ def evaluate(
     allowed = Allowed(code=trust_code, connect=connect)
     settings = settings_of(source, config, given, allowed)
     # Before anything is written or, with --force, cleared.
-    whole = open_statistics(settings)
-    objects = Given(storage_options=storage_options)
+    objects = Given(policy=given.get("policy"), storage_options=storage_options)
+    whole = open_statistics(settings, objects)
     opened = open_source(settings, objects) if whole is None else None
     pool = open_pool(settings, opened)
     folder = RunFolder.create(

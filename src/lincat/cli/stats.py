@@ -110,7 +110,8 @@ def stats(
     given = {name: value for name, value in flags.items() if value not in (None, {})}
     settings = settings_of(source, None, given)
     agreed = None if like is None else SourceStatistics.load(like)
-    opened = open_source(settings, Given(storage_options=storage_options))
+    objects = Given(policy=given.get("policy"), storage_options=storage_options)
+    opened = open_source(settings, objects)
     summing = Summing(settings, opened, site=site, like=agreed, gammas=gammas)
     place = _place(Path(f"{summing.site}{_ENDING}") if out is None else out)
     run_to_the_end(summing, quiet=quiet)

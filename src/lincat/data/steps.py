@@ -47,7 +47,7 @@ class Steps:
     discount : array of shape (n,), or None
         What the next state's return is multiplied by; the learner's gamma by default.
     weight : array of shape (n,), or None
-        Importance ratios.
+        How much each step counts: as often as it stands for, or its importance ratio.
     time : int array of shape (n,), or None
         When each step was, in microseconds since 1970, where the record tells.
     action_noise : array of shape (n, k), or None
@@ -121,6 +121,11 @@ class Steps:
         same = there[:within] == here[self.ahead :]
         other = np.flatnonzero(~same.all(axis=tuple(range(1, same.ndim))))
         return np.concatenate([other, np.arange(within, len(self))])
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the source gave weights; those that balance a policy's actions are none."""
+        return self.weight is not None and self.action_noise is None
 
     def begins(self) -> IntArray:
         """Return the numbers of the steps that records begin with, the first step among them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,32 @@ def as_points(observations: Any, width: int | None = None) -> FloatArray:
             got = f"0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
         raise fail("observations", expected, got, remedy)
     return array
+
+
+def as_rows(observations: Any) -> Any:
+    """Return observations as an array of which rows can be taken, one for each.
+
+    Lists and the like become arrays of numbers, or of ids (objects); what says itself how it is an
+    array is asked.
+
+    Examples
+    --------
+    >>> from lincat.features.observations import as_rows
+    >>> as_rows([[0.5, 1], [2, 3]]).shape, as_rows(["a", ("b", 1)]).shape
+    ((2, 2), (2,))
+    """
+    if isinstance(observations, np.ndarray) or scipy.sparse.issparse(observations):
+        return observations
+    if hasattr(observations, "__array__"):
+        return np.asarray(observations)
+    ids = as_ids(observations)
+    with suppress(ValueError):  # of rows of different lengths
+        array = np.asarray(ids)
+        if array.dtype.kind in "biuf":
+            return array
+    rows = np.empty(len(ids), dtype=object)
+    rows[:] = ids
+    return rows
 
 
 def finite_points(observations: Any, width: int | None = None) -> FloatArray:

@@ -53,11 +53,13 @@ def validate(
         The predictions; of signed distributions, the nearest proper ones.
     returns : array of shape (n,) or (n, R)
         What came back from each state; returns off the grid count where they are. With ``weights``
-        also of shape (R,): the same points for all states.
-    weights : array of shape (n, R), optional
-        The returns are then not draws but the points of a *known distribution*, with these masses:
-        nothing is left to chance, and standard errors are 0. The sum of a row is the state's own
-        weight.
+        of shape (n, R) also of shape (R,): the same points for all states.
+    weights : array of shape (n,) or (n, R), optional
+        Of shape (n,): how much the returns of each state count, as many as they stand for. They are
+        draws as before, and errors are those of so many draws that count differently.
+        Of shape (n, R): the returns are then not draws but the points of a *known distribution*,
+        with these masses: nothing is left to chance, and standard errors are 0. The sum of a row is
+        the state's own weight.
     groups : n labels, optional
         Results for each of these groups of states as well as for all.
     blocks : n labels, optional
@@ -73,8 +75,8 @@ def validate(
     confidence : float
         Of the band around the empirical CDF.
     method : "rollouts" or "held_out", optional
-        Where returns that are draws come from; "held_out" by default. With ``weights`` it is
-        "exact".
+        Where returns that are draws come from; "held_out" by default. Of a known distribution it
+        is "exact".
     description : str
         The same in words, for reports; by default how many there are.
 
@@ -105,7 +107,7 @@ def validate(
     if "all" in names:
         raise fail("groups", "labels other than 'all', which is every state", "'all'")
     _, block = _labels(blocks, "blocks", len(dist))
-    exact = weights is not None
+    exact = weights is not None and np.ndim(weights) != 1
     if method is not None and method not in (("exact",) if exact else ("rollouts", "held_out")):
         expected = "'exact', as there are weights" if exact else "'rollouts' or 'held_out'"
         raise fail("method", expected, repr(method))
@@ -135,23 +137,31 @@ def _check_returns(
 ) -> tuple[FloatArray, FloatArray]:
     """Returns and their masses, both of shape (n, R)."""
     values = check_array(returns, "returns")
-    if weights is None:
+    if weights is None or np.ndim(weights) == 1:
         if values.ndim == 1:
             values = values[:, None]
         if values.ndim != 2 or values.shape[0] != n or values.shape[1] == 0:
             raise fail(
                 "returns", f"returns of {n} states, as dist has", f"shape {np.shape(returns)}"
             )
-        return values, np.ones_like(values)
+        if weights is None:
+            return values, np.ones_like(values)
+        own = check_array(weights, "weights", shape=(n,))
+        _check_masses(own[:, None])
+        return values, np.repeat(np.maximum(own, 0.0)[:, None], values.shape[1], axis=1)
     mass = check_array(weights, "weights", shape=(n, None))
     if values.shape not in (mass.shape, mass.shape[1:]) or mass.size == 0:
         raise fail(
             "returns", f"{mass.shape} or {mass.shape[1:]}, as weights say", f"shape {values.shape}"
         )
+    _check_masses(mass)
+    return np.broadcast_to(values, mass.shape), np.maximum(mass, 0.0)
+
+
+def _check_masses(mass: FloatArray) -> None:
     if (mass < -1e-9).any():  # a distribution that was solved for may have masses of -1e-17
         row, column = (int(i) for i in np.argwhere(mass < -1e-9)[0])
         raise fail("weights", "numbers of at least 0", f"{mass[row, column]:g} in row {row}")
-    return np.broadcast_to(values, mass.shape), np.maximum(mass, 0.0)
 
 
 def _labels(labels: Sequence[Any] | None, argument: str, n: int) -> tuple[list[str], IntArray]:
@@ -275,10 +285,11 @@ class _Cases:
         mass = mass / total
         state = mass.sum(axis=1)
         block = None if self.block is None else self.block[rows]
+        uneven = bool((state != state[0]).any())
 
         def average(x: FloatArray) -> tuple[float, float | None]:
             mean = float((mass * x[rows]).sum())
-            return mean, 0.0 if self.exact else _standard_error(x[rows] - mean, mass, block)
+            return mean, 0.0 if self.exact else _standard_error(x[rows] - mean, mass, block, uneven)
 
         cdf = self.cdf[rows]
         pooled, flat, flat_mass = state @ cdf, values.ravel(), mass.ravel()
@@ -344,14 +355,28 @@ class _Cases:
 
 
 def _standard_error(
-    deviation: FloatArray, mass: FloatArray, block: IntArray | None
+    deviation: FloatArray, mass: FloatArray, block: IntArray | None, uneven: bool
 ) -> float | None:
-    """Of a weighted mean, from the deviations from it; None where there is but one draw."""
-    sums = mass * deviation
-    if block is not None:
-        _, number = np.unique(block, return_inverse=True)
-        sums = np.bincount(number, sums.sum(axis=1)).astype(np.float64)
-    sums = sums.ravel()
+    """Of a weighted mean, from the deviations from it; None where there is but one draw.
+
+    A draw that counts for nearly all is its own mean, and would look certain. So where draws count
+    ``uneven``, the error is at least that of the plain mean times how much fewer they are worth.
+    """
+    sums, share = _by_block(mass * deviation, block), _by_block(mass, block)
     if len(sums) < 2:
         return None
-    return float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)))
+    error = float(np.sqrt((sums**2).sum() * len(sums) / (len(sums) - 1)))
+    if not uneven:
+        return error
+    alike = np.full_like(mass, 1.0 / mass.size)
+    plain = _standard_error(deviation - deviation.mean(), alike, block, uneven=False) or 0.0
+    fewer = float((share**2).sum() / (_by_block(alike, block) ** 2).sum())
+    return max(error, plain * math.sqrt(fewer))
+
+
+def _by_block(values: FloatArray, block: IntArray | None) -> FloatArray:
+    """The sums of each block's draws; without blocks every draw."""
+    if block is None:
+        return values.ravel()
+    _, number = np.unique(block, return_inverse=True)
+    return np.bincount(number, values.sum(axis=1)).astype(np.float64)

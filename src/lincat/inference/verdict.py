@@ -10,11 +10,50 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from lincat.inference.answer import Check, Verdict
 from lincat.inference.validation import GroupValidation, Validation
+
+#: What a verdict looks at, in words for programs.
+Code: TypeAlias = Literal[
+    "precision",
+    "precision_sd",
+    "precision_asked",
+    "precision_cvar",
+    "unresolved",
+    "signed",
+    "grid",
+    "off_grid",
+    "mean",
+    "below_quantile",
+    "w1",
+    "states",
+    "typical",
+    "cvar",
+    "skill",
+]
+
+#: The same for people, as pages list it.
+WORDS: dict[str, str] = {
+    "precision": "Standard error of means, in standard deviations",
+    "precision_sd": "Standard error of standard deviations, relative",
+    "precision_asked": "Standard error of means in the headline's states, one in thirty",
+    "precision_cvar": "Standard error of CVaR, in standard deviations",
+    "unresolved": "Spread that features miss, as a share of that of all returns",
+    "signed": "Negative mass",
+    "grid": "Times coarser than the returns ask for",
+    "off_grid": "Mass off the grid, per transition",
+    "mean": "Mean, off by",
+    "below_quantile": "Share below the reported quantile, off by",
+    "w1": "W1, all states together",
+    "states": "W1 in the worst tenth of states, in standard deviations",
+    "typical": "W1 state by state, in standard deviations, on average",
+    "cvar": "CVaR, off by",
+    "skill": "Worse than one distribution for all states by",
+}
 
 _PRECISION = 0.12  # standard error of mean and standard deviation, in standard deviations
 _TAIL_PRECISION = 0.14  # likewise of CVaR, which may be off by 0.2, and seldom is then
@@ -128,15 +167,15 @@ def _reasons(failed: list[_Finding]) -> str:
 def _of_itself(found: Diagnosis, *, by_state: bool) -> list[_Finding]:
     """What the solution says; less, where single states were held against returns of their own."""
     checks = []
-    for code, what, value, limit in (
+    known: list[tuple[Code, str, float | None, float]] = [
         ("precision", "means are known to", found.mean_error, _PRECISION),
         ("precision_sd", "standard deviations are known to", found.sd_error, _PRECISION),
         ("precision_cvar", "CVaR is known to", found.cvar_error, _TAIL_PRECISION),
-    ):
+    ]
+    for code, what, value, limit in known:
         if value is None:
             # With many rows, sums of many features leave memory for few blocks.
-            known = what.removesuffix(" to")
-            text = f"it cannot be told how well {known}"
+            text = f"it cannot be told how well {what.removesuffix(' to')}"
             checks.append(_check(code, value, limit, text, "; more rows, or fewer features, help"))
         else:
             text = f"{what} {value:.2g} of a standard deviation only"
@@ -253,14 +292,14 @@ def _pooled_sd(group: GroupValidation, atoms: tuple[float, ...]) -> float:
     return float(np.sqrt(max(mass @ (x - mass @ x) ** 2, 0.0)))
 
 
-def _check(code: str, value: float | None, limit: float, found: str, rest: str) -> _Finding:
+def _check(code: Code, value: float | None, limit: float, found: str, rest: str) -> _Finding:
     passed = value is not None and value <= limit
     check = Check(code=code, passed=passed, value=value, limit=limit, text=found + rest)
     return _Finding(check, found, rest)
 
 
 def _difference(
-    code: str, value: float, error: float | None, floor: float, found: str, rest: str
+    code: Code, value: float, error: float | None, floor: float, found: str, rest: str
 ) -> _Finding:
     """A difference from what is claimed; unknown errors let anything pass but what is gross."""
     limit = max(floor, _SURE * error) if error is not None else 3.0 * floor

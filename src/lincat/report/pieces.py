@@ -10,28 +10,12 @@ from typing import Any
 from lincat._rows import html_table
 from lincat.inference.answer import Answer, Check
 from lincat.inference.validation import Validation
+from lincat.inference.verdict import WORDS
 from lincat.report.numbers import show_level
 from lincat.report.shell import figure, legend, prose, section
 
 _VISIBLE_MASS = 1e-9  # below is rounding; page.js has the same
 _LEVEL = '<span data-text="level"></span>'
-# What a verdict looks at (inference/verdict.py), by the words for programs.
-_CHECKS = {
-    "precision": "Standard error of means, in standard deviations",
-    "precision_sd": "Standard error of standard deviations, relative",
-    "precision_asked": "Standard error of means in the headline's states, one in thirty",
-    "precision_cvar": "Standard error of CVaR, in standard deviations",
-    "signed": "Negative mass",
-    "grid": "Times coarser than the returns ask for",
-    "off_grid": "Mass off the grid, per transition",
-    "mean": "Mean, off by",
-    "below_quantile": "Share below the reported quantile, off by",
-    "w1": "W1, all states together",
-    "states": "W1 in the worst tenth of states, in standard deviations",
-    "typical": "W1 state by state, in standard deviations, on average",
-    "cvar": "CVaR, off by",
-    "skill": "Worse than one distribution for all states by",
-}
 
 
 def warnings_box(warnings: Sequence[str]) -> str:
@@ -167,7 +151,7 @@ def check_rows(checks: Sequence[Check]) -> list[dict[str, Any]]:
     """Return a row for each check of a verdict: what, found, allowed, and how it ended."""
     rows = []
     for check in checks:
-        name = _CHECKS.get(check.code, check.code)
+        name = WORDS.get(check.code, check.code)
         ended = "passed" if check.passed else "failed"
         found = None if check.value is None else _short(check.value)
         rows.append({"check": name, "found": found, "allowed": _short(check.limit), "": ended})

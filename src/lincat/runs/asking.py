@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from lincat._arguments import fail
 from lincat._text import shown
@@ -14,12 +15,13 @@ from lincat._typing import FloatArray
 from lincat.core.apart import Apart
 from lincat.core.distribution import ReturnDistribution
 from lincat.data.mixed import is_mixed, is_text
+from lincat.features.observations import as_rows
 from lincat.inference.intervals import shown_interval
 from lincat.report.tables import HIGH, LOW
 from lincat.runs.model import Model
 from lincat.runs.run import Run
-from lincat.tables.asked import Asked, Wanted, read_asked
-from lincat.tables.places import frame_name
+from lincat.tables.asked import Asked, Wanted, asked_of, read_asked
+from lincat.tables.places import frame_name, is_column, is_frame, values_of
 
 _NEGATIVE = "negative_mass"
 _PART = 2000  # states that are predicted at once
@@ -110,15 +112,52 @@ def wanted_by(run: Run) -> Wanted:
     return Wanted("ids", names)
 
 
-def observations_in(run: Run, frame: Any) -> Any:
-    """Return the observations of a frame, as the run takes them; all of its rows must be good."""
-    asked = read_asked(frame, wanted_by(run))
+def observations_of(run: Run, given: Any) -> Any:
+    """Return observations as the run takes them, whatever they are given as; all must be good.
+
+    As an array, a list of rows or of ids, rows with names, a frame, or a column of one.
+    """
+    wanted = wanted_by(run)
+    if is_frame(given):
+        return _good(run, read_asked(given, wanted), frame_name(given))
+    if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+        remedy = "put a single observation into a list"
+        raise fail("observations", "a list, an array or a frame of them", shown(given, 60), remedy)
+    if is_column(given):
+        given = values_of(given)
+    elif not hasattr(given, "__array__"):
+        given = list(given)
+    if is_mixed(given) or scipy.sparse.issparse(given):
+        return given
+    by_name = isinstance(given, list) and any(isinstance(row, dict) for row in given)
+    if by_name or wanted.kind == "mixed":
+        rows = as_rows(given).tolist()
+        rows = [list(row) if isinstance(row, tuple) else row for row in rows]
+        return _good(run, asked_of(rows, wanted), "observations")
+    array = as_rows(given)
+    if wanted.kind == "ids" and not isinstance(run.shown.members[0][0], tuple):
+        return _alone(array)
+    return array
+
+
+def _alone(ids: Any) -> Any:
+    """Ids, each of which may be a row of its own."""
+    if ids.ndim == 2 and ids.shape[1] == 1:
+        return ids[:, 0]
+    if ids.dtype == object:
+        rows = [x[0] if isinstance(x, tuple) and len(x) == 1 else x for x in ids.tolist()]
+        return as_rows(rows)
+    return ids
+
+
+def _good(run: Run, asked: Asked, where: str) -> Any:
+    """The observations that are asked about, if all of them can be answered."""
     observations, reasons = asked.observations, list(asked.reasons)
     if not is_mixed(observations) and observations.ndim == 1:
         observations = _like_known(observations, run.shown.members[0], reasons)
     for i, reason in enumerate(reasons):
         if reason:
-            raise fail(f"{frame_name(frame)}, row {i + 1}", "an observation", reason)
+            raise fail(f"{where}, row {i + 1}", "an observation", reason)
     return observations
 
 

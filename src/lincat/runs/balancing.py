@@ -25,7 +25,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.data.steps import Steps, joined
 from lincat.features.nearby import Nearby
-from lincat.runs.plan import PILOT
+from lincat.runs.pilot import PILOT
 
 #: What is said of a run whose steps are weighted so.
 BALANCED = "Steps are weighted so that actions count as often as the policy takes them."

@@ -23,13 +23,13 @@ from lincat.learners.schedules import PolynomialDecay, StepSize
 from lincat.runs.choosing import choose_plan
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.model import Model
-from lincat.runs.plan import PILOT, Plan
+from lincat.runs.pilot import PILOT, STEPWISE_PILOT
+from lincat.runs.plan import Plan
 from lincat.runs.sources import Opened
 from lincat.runs.warm_start import warm_start
 from lincat.statistics.block_statistics import Statistics
 
-_WARM_UP = 10_000  # where learning goes step by step
-_INTERVALS = 50  # likewise
+_INTERVALS = 50  # where learning goes step by step
 _MOST_DENSE = 1024  # features whose sums are taken without being asked for
 _MOST_ROWS = 5000  # of a table, likewise
 _BESIDE = 2**28  # bytes of sums beside what goes step by step: every checkpoint writes them
@@ -39,7 +39,7 @@ def pilot_rows(config: EvaluationConfig) -> int:
     """Return how many transitions a run looks at before it begins."""
     if config.warm_up is not None:
         return config.warm_up
-    return PILOT if config.from_sums else _WARM_UP
+    return PILOT if config.from_sums else STEPWISE_PILOT
 
 
 def begin_model(
@@ -66,7 +66,7 @@ def begin_model(
     else:
         features, said = features_for(sample, config, opened)
     steps = config.n_step or 1
-    stepwise, begins = _stepwise(features, sample[:_WARM_UP], config, opened, steps)
+    stepwise, begins = _stepwise(features, sample[:STEPWISE_PILOT], config, opened, steps)
     return Model(features, stepwise), steps, [*said, features.describe(), *begins]
 
 

@@ -279,10 +279,13 @@ def candidates_for(rows: int, lengths: Lengths) -> list[Candidate]:
 def lengths_for(pilot: Steps, gamma: float, given: int | None = None) -> Lengths:
     """Return how many steps are summed, by how long rewards count.
 
-    That is until the discount or the episode ends. A number that is given is the only one.
+    That is until the discount or the episode ends. A number that is given is the only one. Rows
+    with weights are taken one at a time: what several count together depends on what weights are.
     """
     if given is not None:
         return Lengths(given, given, given)
+    if pilot.weighted:
+        return Lengths(1, 1, 1)
     ends = int(pilot.terminated.sum())
     horizon = min(
         1.0 / (1.0 - gamma) if gamma < 1.0 else math.inf, len(pilot) / ends if ends else math.inf

@@ -45,7 +45,7 @@ def evaluate(
     workers: int | None = None,
     client: Any = None,
     episode_end: Literal["terminated", "truncated"] = "terminated",
-    policy: str | Callable[..., Any] | Policy | Predictor = "random",
+    policy: str | Callable[..., Any] | Policy | Predictor | None = None,
     n_envs: int = 1,
     env_options: Mapping[str, Any] | None = None,
     trust_pickle: bool = False,
@@ -116,10 +116,10 @@ def evaluate(
         The workers of a Dask cluster do.
     episode_end : "terminated" or "truncated"
         What the last row of an episode means, where no column says so.
-    policy : str, function or model
-        What acts in an environment: ``f(observation)`` or ``f(observation, rng)``; a trained model
-        with ``predict(observation, deterministic=True)``, as Stable-Baselines3 has them; or a word
-        that ``--policy`` takes.
+    policy : str, function or model, optional
+        What acts in an environment, at random by default: ``f(observation)`` or ``f(observation,
+        rng)``; a trained model with ``predict(observation, deterministic=True)``, as
+        Stable-Baselines3 has them; or a word that ``--policy`` takes.
     n_envs : int
         Copies of the environment that are stepped together.
     env_options : mapping, optional

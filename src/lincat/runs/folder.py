@@ -10,6 +10,7 @@
     averages.safetensors    instead of it, in the folder that lincat export writes
     features.safetensors    its features, for lincat.load_features
     potential*.safetensors  what returns were learned about, where they were, and its features
+    scale*.safetensors      in whose units they were then learned, and its features
     result.json             the Answer, which the report is drawn from
     report.html
     lock                    while a process writes here

@@ -25,11 +25,13 @@ from lincat.runs.conclude import SourceFacts, answer_of
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
+from lincat.runs.known_returns import said_of_weights
 from lincat.runs.loop import Progress
 from lincat.runs.model import Model
 from lincat.runs.plan import PSEUDO_ROWS
 from lincat.runs.recorder import Recorder
 from lincat.runs.shown import OTHER, ShownStates
+from lincat.runs.source_options import STATISTICS, check_options
 from lincat.runs.source_statistics import SourceStatistics, merged
 from lincat.runs.statistics_files import ENDING
 from lincat.solvers.krylov import ConvergenceError
@@ -42,14 +44,15 @@ _NOT_HELD = (
     "keeps them, for --gamma too."
 )
 # What a pass over rows decides, and statistics have in them.
-_DECIDED = ("steps", "n_step", "window", "feature_options", "format", "columns", "warm_up")
+_DECIDED = ("steps", "n_step", "window", "feature_options", "warm_up")
 
 
 def open_statistics(
     config: EvaluationConfig, given: Given | None = None
 ) -> SourceStatistics | None:
     """Return the statistics that a configuration names, added up; None if it names rows."""
-    thing = None if given is None else given.source
+    given = Given() if given is None else given
+    thing = given.source
     if isinstance(thing, SourceStatistics):
         parts = [thing]
     elif thing is None and any(name.endswith(ENDING) for name in config.source):
@@ -61,6 +64,7 @@ def open_statistics(
         parts = [SourceStatistics.load(name) for name in config.source]
     else:
         return None
+    check_options(STATISTICS, config, given)
     _check(config)
     names = [Path(name).name for name in config.source]
     return parts[0] if len(parts) == 1 else merged(parts, names)
@@ -185,16 +189,18 @@ def check_model(model: Model, shown: ShownStates, asked: Asked, level: float) ->
         return None
     every = slice(None, None, -(-len(held.value) // _MOST_SCORED))
     cell, value, stretch = held.cell[every], held.value[every], held.stretch[every]
+    weight = None if held.weight is None else held.weight[every]
     used, cell = np.unique(cell, return_inverse=True)
     solved = learner if held.gamma == learner.gamma else learner.solve(gamma=held.gamma)
     predicted = solved.predict(used if held.Phi is None else held.Phi[used])
     names = _names(shown, used, None if held.Phi is None else held.Phi[used])
-    what = f"{len(value):,} held-out returns"
+    what = f"{len(value):,} held-out returns{said_of_weights(weight)}"
     if held.gamma != learner.gamma:
         what += f" at gamma {held.gamma:g}, the next to {learner.gamma:g} for which there are some"
     return validate(
         predicted[cell],
         value,
+        weights=weight,
         groups=[names[c] for c in cell.tolist()],
         blocks=stretch.tolist(),
         tail=level,

@@ -34,7 +34,8 @@ class Given:
     ----------
     source : object
         A frame, an environment or a function that makes one, transitions, a finite process.
-    policy : function, Policy or trained model
+    policy : function, Policy or trained model; or the word that the user gave
+        The configuration has "random" also where nobody said so.
     features : Features
     client : distributed.Client
         Of Dask.
@@ -43,7 +44,7 @@ class Given:
     """
 
     source: Any = None
-    policy: Callable[..., Any] | Policy | Predictor | None = None
+    policy: str | Callable[..., Any] | Policy | Predictor | None = None
     features: Features | None = None
     client: Any = None
     storage_options: Mapping[str, Any] | None = field(default=None, repr=False)
@@ -61,13 +62,16 @@ def taken(options: dict[str, Any], client: Any = None) -> Given:
     words = words_of(source)
     given = Given(
         source=source if words is None else None,
-        policy=None if isinstance(policy, str) else policy,
+        policy=policy,
         features=None if isinstance(features, str) else our_features(features),
         client=client,
         storage_options=storage_options,
     )
     options["source"] = [mark_of(source)] if words is None else words
-    options["policy"] = policy if given.policy is None else mark_of(policy)
+    if policy is None:
+        del options["policy"]
+    elif not isinstance(policy, str):
+        options["policy"] = mark_of(policy)
     options["features"] = features if given.features is None else mark_of(features)
     for name in ("env_options", "feature_options"):
         options[name] = dict(options[name] or {})

@@ -23,6 +23,7 @@ from lincat.features._base import Features
 from lincat.features.files import load_features
 from lincat.features.files import save_bytes as features_bytes
 from lincat.features.levels import Levels
+from lincat.features.observations import as_rows
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load
@@ -175,6 +176,7 @@ class Model:
         With ``confidence`` they carry their sampling error, which sums tell. What was learned step
         by step has its own figures, and intervals that reach to where the sums beside it lead.
         """
+        observations = as_rows(observations)
         with self._alone:
             phi = self.features.lookup(observations)
         learner = self.learner
@@ -215,6 +217,7 @@ class Model:
 
     def predict_apart(self, observations: Any) -> Apart:
         """Return the same, each state on a grid of its own: for figures, of one state or many."""
+        observations = as_rows(observations)
         with self._alone:
             phi = self.features.lookup(observations)
         found = self.learner.predict(phi)

@@ -11,8 +11,6 @@ from lincat.runs.potential import Potential
 from lincat.runs.scale import REWARD_NODES, Scale
 from lincat.statistics.block_statistics import Statistics
 
-#: Transitions from which a plan is made.
-PILOT = 200_000
 #: Rows that a ridge weighs as much as.
 PSEUDO_ROWS = 15.0
 

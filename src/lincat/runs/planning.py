@@ -95,7 +95,7 @@ def plan(
         error=error,
         confidence=confidence,
         intervals=intervals,
-        given=Given(source=source if words is None else None),
+        given=Given(source if words is None else None, options.get("policy")),
     )
 
 

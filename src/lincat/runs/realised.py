@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from lincat._typing import BoolArray, FloatArray
 from lincat.data.steps import Steps
-from lincat.inference.returns_to_go import returns_to_go
+from lincat.runs.known_returns import known_returns
 from lincat.runs.model import Model
-
-_FAIR = 0.5  # share of the returns of complete records that must be known
 
 
 def realised_returns(
@@ -36,18 +36,5 @@ def realised_returns(
         rest[~known] = rest[known].mean()
     reward = steps.reward.copy()
     reward[rows] += steps.discounts(gamma)[rows] * rest
-    returns, usable = returns_to_go(
-        reward,
-        steps.terminated,
-        steps.truncated,
-        gamma,
-        discount=steps.discount,
-        tolerance=tolerance,
-    )
-    # Where records break off early, mostly what ended soon is known: no fair sample, if anything
-    # ends. The last record breaks off wherever the steps end, and says nothing of that.
-    ends = np.flatnonzero(steps.terminated | steps.truncated)
-    complete = usable[: ends[-1] + 1] if len(ends) else usable[:0]
-    if len(complete) and steps.terminated.any() and complete.mean() < _FAIR:
-        usable = np.zeros(len(steps), dtype=bool)
+    returns, _, usable = known_returns(replace(steps, reward=reward), gamma, tolerance)
     return returns, usable

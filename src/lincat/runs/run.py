@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from lincat._arguments import fail
 from lincat._files import TemporaryFolder, copy_folder, new_folder, write_atomically
@@ -31,7 +30,6 @@ from lincat.runs.given import frames_of, library_of
 from lincat.runs.model import Model
 from lincat.runs.shown import ShownStates
 from lincat.runs.so_far import newest
-from lincat.tables.places import is_frame
 
 if TYPE_CHECKING:
     import altair
@@ -126,21 +124,20 @@ class Run:
 
         Parameters
         ----------
-        observations : array, list of ids, or frame
-            The columns of a frame are found by their names, wherever they stand.
+        observations : array, list, frame or column
+            One for each answer: rows of numbers, ids, or rows with names. The columns of a frame
+            are found by their names, wherever they stand.
         confidence : float, optional
             With it, :meth:`ReturnDistribution.interval` and ``band`` tell how far sampling error
             reaches; for models that were solved from sums, as they are by default.
         """
-        from lincat.runs.asking import observations_in
+        from lincat.runs.asking import observations_of
 
-        frames = self._frames
-        if is_frame(observations):
-            frames = library_of(observations) or frames
-            observations = observations_in(self, observations)
-        found = self.model.predict(observations, confidence=confidence).proper()
-        if np.ndim(observations) == 1 and not is_mixed(np.asarray(observations)):
-            found.names = tuple(map(str, observations))
+        frames = library_of(observations) or self._frames
+        rows = observations_of(self, observations)
+        found = self.model.predict(rows, confidence=confidence).proper()
+        if rows.ndim == 1 and not is_mixed(rows):
+            found.names = tuple(map(str, rows.tolist()))
         found.frames = frames
         return found
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from lincat import kernels
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.steps import Steps
+from lincat.runs.known_returns import known_returns, return_weights
 from lincat.statistics.block_statistics import Statistics
 
 #: Discount factors for which held-out returns are kept, unless others are asked for.
@@ -22,7 +22,6 @@ GAMMAS = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 1.0)
 
 _MOST_MARKS = 4096
 _TOLERANCE = 1e-2  # weight of what may be missing of a return
-_FAIR = 0.5  # share of the returns of complete records that must be known
 _MOST_RETURNS = 2_000  # for each discount factor
 _FEWEST_RETURNS = 20
 
@@ -102,6 +101,8 @@ class HeldReturns:
         Mean features of those states, where there is no table.
     spans : int array of shape (stretches, 2), or None
         First and last time of each stretch, where rows have times.
+    weight : array of shape (n,), or None
+        How much each counts; None where all count alike.
     """
 
     gamma: float
@@ -110,6 +111,7 @@ class HeldReturns:
     stretch: IntArray
     Phi: FloatArray | None
     spans: IntArray | None = None
+    weight: FloatArray | None = None
 
     def within(self, since: int | None, until: int | None) -> HeldReturns:
         """Return those of stretches that lie between two times."""
@@ -123,8 +125,13 @@ class HeldReturns:
         return self._only(good[self.stretch])
 
     def _only(self, good: BoolArray) -> HeldReturns:
+        weight = None if self.weight is None else self.weight[good]
         return replace(
-            self, value=self.value[good], cell=self.cell[good], stretch=self.stretch[good]
+            self,
+            value=self.value[good],
+            cell=self.cell[good],
+            stretch=self.stretch[good],
+            weight=weight,
         )
 
 
@@ -184,7 +191,9 @@ def held_returns(
     known : array of bool, shape (n,)
         Which steps begin in states that were seen before.
     """
-    found = []
+    found, weight = [], return_weights(held)
+    if weight is not None:
+        known = known & (weight > 0.0)
     for gamma in gammas:
         value, usable = _realised(held, gamma)
         chosen = np.flatnonzero(usable & known)
@@ -201,7 +210,9 @@ def held_returns(
         _, stretch = np.unique(stretches(held, gamma)[chosen], return_inverse=True)
         stretch = stretch.astype(np.int64)
         spans = None if held.time is None else _spans(stretch, held.time[chosen])
-        found.append(HeldReturns(gamma, value[chosen], own.astype(np.int64), stretch, Phi, spans))
+        counts = None if weight is None else weight[chosen]
+        own = own.astype(np.int64)
+        found.append(HeldReturns(gamma, value[chosen], own, stretch, Phi, spans, counts))
     return tuple(found)
 
 
@@ -219,18 +230,7 @@ def _realised(held: Steps, gamma: float) -> tuple[FloatArray, BoolArray]:
     What lies behind the end of the record is worth what comes back on average: no model is there
     yet to say more, and at most a hundredth of it counts.
     """
-    n = len(held)
-    value, missing = np.empty(n), np.empty(n)
-    discount = held.discounts(gamma)
-    kernels.returns.returns_to_go(
-        value, missing, held.reward, discount, held.terminated, held.truncated
-    )
-    usable = missing <= _TOLERANCE
-    # Where records break off early, mostly what ended soon is known: no fair sample.
-    ends = np.flatnonzero(held.terminated | held.truncated)
-    complete = usable[: ends[-1] + 1] if len(ends) else usable[:0]
-    if len(complete) and complete.mean() < _FAIR:
-        usable = np.zeros(n, dtype=bool)
+    value, missing, usable = known_returns(held, gamma, _TOLERANCE)
     if usable.any():
         value += missing * (value[usable].mean() / (1.0 - missing[usable].mean()))
     return value, usable

@@ -239,6 +239,10 @@ def joined_returns(parts: Sequence[HeldReturns]) -> HeldReturns:
     if tables:
         cells, Phi = np.cumsum([0, *map(len, tables)])[:-1], np.concatenate(tables)
     spans = [x.spans for x in parts if x.spans is not None]
+    weight = None
+    if any(x.weight is not None for x in parts):
+        each = (np.ones(len(x.value)) if x.weight is None else x.weight for x in parts)
+        weight = np.concatenate(list(each))
     return HeldReturns(
         gamma=parts[0].gamma,
         value=np.concatenate([x.value for x in parts]),
@@ -246,6 +250,7 @@ def joined_returns(parts: Sequence[HeldReturns]) -> HeldReturns:
         stretch=np.concatenate([x.stretch + s for x, s in zip(parts, stretches, strict=False)]),
         Phi=Phi,
         spans=np.concatenate(spans) if len(spans) == len(parts) else None,
+        weight=weight,
     )
 
 

@@ -27,6 +27,16 @@ from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.given import Given, check_given, names_transformer
+from lincat.runs.source_options import (
+    ADDRESS,
+    ENVIRONMENT,
+    FILES,
+    FRAME,
+    MEMORY,
+    MINARI,
+    PROCESS,
+    check_options,
+)
 from lincat.tables.file_source import FileSource
 from lincat.tables.formats import FORMATS
 from lincat.tables.places import is_frame
@@ -91,7 +101,7 @@ class _Kind:
 
     words: str
     fits: Callable[[Any], bool]
-    open: Callable[[EvaluationConfig, Any, Acting], Opened]
+    open: Callable[[EvaluationConfig, Any, Given], Opened]
 
 
 def open_source(config: EvaluationConfig, given: Given | None = None) -> Opened:
@@ -102,22 +112,19 @@ def open_source(config: EvaluationConfig, given: Given | None = None) -> Opened:
     of Gymnasium's environments.
     """
     given = Given() if given is None else given
-    policy: Acting = config.policy if given.policy is None else given.policy
-    if isinstance(policy, str):
-        check_given(policy, "policy")
     if given.source is None:
-        opened = _named(config, policy, given.storage_options)
+        opened = _named(config, given)
     else:
         current = nullcontext() if given.client is None else given.client.as_current()
         with current:  # by which Dask counts the rows of its frames
-            opened = _object(config, given.source, policy)
+            opened = _object(config, given.source, given)
     return opened if given.features is None else replace(opened, features=given.features)
 
 
-def _object(config: EvaluationConfig, thing: Any, policy: Acting) -> Opened:
+def _object(config: EvaluationConfig, thing: Any, given: Given) -> Opened:
     for kind in _KINDS:
         if kind.fits(thing):
-            return kind.open(config, thing, policy)
+            return kind.open(config, thing, given)
     words = ", ".join(kind.words for kind in _KINDS)
     raise fail("source", f"a path or a name, {words}", type(thing).__name__, _line_for(thing))
 
@@ -135,31 +142,31 @@ def _line_for(thing: Any) -> str:
     return ""
 
 
-def _named(config: EvaluationConfig, policy: Acting, options: StorageOptions) -> Opened:
+def _named(config: EvaluationConfig, given: Given) -> Opened:
     first = config.source[0]
     check_given(first, "source")
     prefix, _, name = first.partition(":")
     if len(config.source) > 1 and not first.endswith(".stats"):
-        return _files(config, options=options)
+        return _files(config, given)
     if prefix == "gym" and name:
-        return _gym(config, name, policy)
+        return _gym(config, name, given)
     if prefix == "minari" and name:
-        return _minari(config, name)
+        return _minari(config, name, given)
     if first.endswith(".stats"):
         remedy = f"lincat evaluate {first} answers from it"
         raise fail("SOURCE", "rows", f"{first}, which holds none", remedy)
     if is_address(first):
-        return _files(config, options=options)
+        return _files(config, given)
     if first in catalog.names():
-        return _process(config, catalog.build(first, seed=config.seed))
+        return _process(config, catalog.build(first, seed=config.seed), given)
     if first.endswith(".json") and not _is_array(first):
-        return _process(config, read_problem(first))
+        return _process(config, read_problem(first), given)
     if first == "-" or Path(first).exists():
-        return _files(config)
+        return _files(config, given)
     if _is_environment(first):
-        return _gym(config, first, policy)
+        return _gym(config, first, given)
     if _looks_like_a_path(first):
-        return _files(config)  # which says that it is missing
+        return _files(config, given)  # which says that it is missing
     raise fail(
         "SOURCE",
         "a file or folder of logs, - for standard input, gym:NAME, minari:NAME, or a finite "
@@ -168,7 +175,9 @@ def _named(config: EvaluationConfig, policy: Acting, options: StorageOptions) ->
     )
 
 
-def _files(config: EvaluationConfig, frame: Any = None, options: StorageOptions = None) -> Opened:
+def _files(config: EvaluationConfig, given: Given, frame: Any = None) -> Opened:
+    kind = ADDRESS if any(map(is_address, config.source)) else FILES
+    check_options(kind if frame is None else FRAME, config, given)
     source = FileSource(
         config.source if frame is None else frame,
         columns=config.columns,
@@ -177,7 +186,7 @@ def _files(config: EvaluationConfig, frame: Any = None, options: StorageOptions 
         missing=config.missing,
         by_name=is_imported(config.features) or names_transformer(config.features),
         episode_end=config.episode_end,
-        storage_options=options,
+        storage_options=given.storage_options,
     )
     return Opened(
         source,
@@ -189,16 +198,19 @@ def _files(config: EvaluationConfig, frame: Any = None, options: StorageOptions 
     )
 
 
-def _memory(config: EvaluationConfig, given: Steps | Transitions) -> Opened:
-    source = InMemorySource(given)
+def _memory(config: EvaluationConfig, memory: Steps | Transitions, given: Given) -> Opened:
+    check_options(MEMORY, config, given)
+    source = InMemorySource(memory)
     steps = _fewer(config.steps, source.length)
     # Features that came as such are those to learn with; numbers of states are looked up.
-    ready = isinstance(given, Transitions) and given.kind != "states" and config.features == "auto"
+    ready = (
+        isinstance(memory, Transitions) and memory.kind != "states" and config.features == "auto"
+    )
     features = Identity() if ready else None
     return Opened(source, _gamma(config), steps, steps, features=features, is_recorded=True)
 
 
-def _environment(config: EvaluationConfig, env: Any, policy: Acting) -> Opened:
+def _environment(config: EvaluationConfig, env: Any, given: Given) -> Opened:
     """Steps of copies: the user's own environment stays where it is."""
 
     def make(**options: Any) -> Any:
@@ -213,12 +225,16 @@ def _environment(config: EvaluationConfig, env: Any, policy: Acting) -> Opened:
             raise fail("source", "an environment that can be copied", got, remedy) from error
 
     make.__name__ = type(getattr(env, "unwrapped", env)).__name__
-    return _gym(config, make, policy)
+    return _gym(config, make, given)
 
 
-def _gym(config: EvaluationConfig, environment: str | Callable[..., Any], policy: Acting) -> Opened:
+def _gym(config: EvaluationConfig, environment: str | Callable[..., Any], given: Given) -> Opened:
     from lincat.environments.gym import GymSource
 
+    check_options(ENVIRONMENT, config, given)
+    policy: Acting = config.policy if given.policy is None else given.policy
+    if isinstance(policy, str):
+        check_given(policy, "policy")
     steps = config.steps or _DEFAULT_STEPS
     source = GymSource(
         environment,
@@ -233,17 +249,19 @@ def _gym(config: EvaluationConfig, environment: str | Callable[..., Any], policy
     return Opened(source, _gamma(config), steps, steps, environment=environment, policy=policy)
 
 
-def _minari(config: EvaluationConfig, name: str) -> Opened:
+def _minari(config: EvaluationConfig, name: str, given: Given) -> Opened:
     from lincat.environments.minari import MinariSource
 
+    check_options(MINARI, config, given)
     source = MinariSource(name)
     steps = _fewer(config.steps, source.length)
     return Opened(source, _gamma(config), steps, steps, is_recorded=True)
 
 
-def _process(config: EvaluationConfig, problem: Problem) -> Opened:
+def _process(config: EvaluationConfig, problem: Problem, given: Given) -> Opened:
     from lincat.processes.process_source import ProcessSource
 
+    check_options(PROCESS, config, given)
     if config.gamma is not None and config.gamma != problem.gamma:
         problem = replace(problem, gamma=config.gamma)
     steps = config.steps or _DEFAULT_STEPS
@@ -258,9 +276,9 @@ def _process(config: EvaluationConfig, problem: Problem) -> Opened:
     return Opened(source, problem.gamma, steps, steps, problem=problem)
 
 
-def _finite(config: EvaluationConfig, process: MarkovRewardProcess) -> Opened:
+def _finite(config: EvaluationConfig, process: MarkovRewardProcess, given: Given) -> Opened:
     name = f"a process of {process.n_states:,} states"
-    return _process(config, Problem(name, process, _gamma(config)))
+    return _process(config, Problem(name, process, _gamma(config)), given)
 
 
 def _gamma(config: EvaluationConfig) -> float:
@@ -303,21 +321,23 @@ def _is_environment_object(thing: Any) -> bool:
 
 
 _KINDS = (
-    _Kind("a frame or a dict of columns", is_frame, lambda config, x, _: _files(config, x)),
+    _Kind(
+        "a frame or a dict of columns", is_frame, lambda config, x, given: _files(config, given, x)
+    ),
     _Kind(
         "lincat.Transitions",
         lambda x: isinstance(x, Transitions | Steps),
-        lambda config, x, _: _memory(config, x),
+        _memory,
     ),
     _Kind(
         "a finite process",
         lambda x: isinstance(x, MarkovRewardProcess),
-        lambda config, x, _: _finite(config, x),
+        _finite,
     ),
     _Kind(
         "a problem of the catalog",
         lambda x: isinstance(x, Problem),
-        lambda config, x, _: _process(config, x),
+        _process,
     ),
     _Kind("a Gymnasium environment", _is_environment_object, _environment),
     _Kind("a function that makes one", callable, _gym),

@@ -146,7 +146,7 @@ def _site_arrays(site: Site) -> dict[str, Any]:
         arrays["clock"] = np.stack([clock.rows, clock.first, clock.last])
     for j, held in enumerate(site.held):
         own = {"value": held.value, "cell": held.cell, "stretch": held.stretch}
-        more = {"Phi": held.Phi, "spans": held.spans}
+        more = {"Phi": held.Phi, "spans": held.spans, "weight": held.weight}
         own |= {name: array for name, array in more.items() if array is not None}
         arrays |= {f"held.{j}.{name}": array for name, array in own.items()}
     return arrays
@@ -195,7 +195,12 @@ def _held(arrays: dict[str, Any], j: int, gamma: float, d: int) -> HeldReturns:
             raise fail(name, f"numbers below {most}", int(numbers.max()))
     if not 0.0 <= gamma <= 1.0:
         raise fail("gamma", "a number in [0, 1]", gamma)
-    return HeldReturns(gamma, value, cell, stretch, Phi, spans)
+    weight: FloatArray | None = arrays.get(f"held.{j}.weight")
+    if weight is not None:
+        weight = check_array(weight, "weight", shape=value.shape)
+        if (weight <= 0.0).any():
+            raise fail("weight", "numbers above 0", float(weight.min()))
+    return HeldReturns(gamma, value, cell, stretch, Phi, spans, weight)
 
 
 def _integers(array: Any, name: str, shape: tuple[int | None, ...]) -> IntArray:

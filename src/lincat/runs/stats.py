@@ -34,7 +34,7 @@ def stats(
     on_bad_rows: Literal["stop", "skip"] = "stop",
     missing: Literal["auto", "indicator", "skip", "stop"] = "auto",
     episode_end: Literal["terminated", "truncated"] = "terminated",
-    policy: str | Callable[..., Any] | Policy | Predictor = "random",
+    policy: str | Callable[..., Any] | Policy | Predictor | None = None,
     n_envs: int = 1,
     env_options: Mapping[str, Any] | None = None,
     trust_pickle: bool = False,

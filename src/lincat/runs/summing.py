@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lincat._arguments import check_number, fail
+from lincat._arguments import InvalidInputError, check_number, fail, reason
 from lincat._typing import FloatArray, IntArray
 from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps, joined
@@ -30,8 +30,9 @@ from lincat.runs.choosing import table_for
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.held_out import HoldOut, SpreadHoldOut
 from lincat.runs.holding_out import held_out_rows, spread_hold_out
+from lincat.runs.known_returns import return_weights
 from lincat.runs.loop import Progress
-from lincat.runs.plan import PILOT
+from lincat.runs.pilot import PILOT
 from lincat.runs.scale import REWARD_NODES
 from lincat.runs.site import GAMMAS, Clock, HeldReturns, Site, held_returns
 from lincat.runs.source_statistics import Cells, SourceStatistics, with_one_table
@@ -178,6 +179,12 @@ class Summing:
 
     def _whole(self, sums: _Sums, held: Steps | None) -> SourceStatistics:
         source, problem = self._opened.source, self._opened.problem
+        if held is not None:
+            try:
+                return_weights(held)
+            except InvalidInputError as error:
+                self.notes.append(f"No returns are kept to check answers by: {reason(error)}.")
+                held = None
         site = replace(
             sums.site(self.site, source.description),
             held=() if held is None else sums.held(held, self._gammas or GAMMAS),

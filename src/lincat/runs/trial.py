@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from lincat._arguments import InvalidInputError
 from lincat._threads import one_blas_thread
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.steps import Steps, joined
@@ -26,6 +27,7 @@ from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.runs.candidates import Candidate, Pilot
 from lincat.runs.held_out import SpreadHoldOut, broken_off
 from lincat.runs.horizon import parts_of, steps_until_known
+from lincat.runs.known_returns import return_weights
 from lincat.runs.model import Model
 from lincat.runs.plan import Plan
 from lincat.runs.realised import realised_returns
@@ -63,12 +65,15 @@ class Compared:
         The record that each is from.
     begins : array of bool, shape (n,)
         Whether it is the return from where a record begins.
+    weight : array of shape (n,), or None
+        How much each counts; None where all count alike.
     """
 
     plans: tuple[int, ...]
     gains: FloatArray
     record: IntArray
     begins: BoolArray
+    weight: FloatArray | None = None
 
     @classmethod
     def joined(cls, parts: list[Compared]) -> Compared:
@@ -80,12 +85,14 @@ class Compared:
             np.concatenate([part.only(plans).gains for part in parts], axis=2),
             np.concatenate([part.record + n for part, n in zip(parts, before, strict=True)]),
             np.concatenate([part.begins for part in parts]),
+            # Of parts of one log, all have weights or none; those without returns have none.
+            _together([part.weight for part in parts]),
         )
 
     def only(self, plans: tuple[int, ...]) -> Compared:
         """Return the same of some of the plans."""
         rows = [self.plans.index(i) for i in plans]
-        return Compared(plans, self.gains[rows], self.record, self.begins)
+        return Compared(plans, self.gains[rows], self.record, self.begins, self.weight)
 
     def best(self) -> int:
         """Return the number of the plan that meets returns best.
@@ -126,9 +133,15 @@ class Compared:
         if self.begins.sum() >= _FEWEST_BEGINNINGS:
             of.append(self.begins)
         gains = self.gains[i] - self.gains[j]
-        found = [(gain[rows], self.record[rows]) for rows in of for gain in gains]
-        mean = np.array([gain.mean() for gain, _ in found])
-        return mean, np.array([_clustered_error(*one) for one in found])
+        found = [self._mean(gain, rows) for rows in of for gain in gains]
+        mean, error = np.array(found).T
+        return mean, error
+
+    def _mean(self, gain: FloatArray, rows: BoolArray) -> tuple[float, float]:
+        """The mean over some returns, and its standard error."""
+        own, weight = gain[rows], None if self.weight is None else self.weight[rows]
+        mean = float(own.mean() if weight is None else np.average(own, weights=weight))
+        return mean, _clustered_error(own - mean, self.record[rows], weight)
 
 
 def compare(
@@ -198,6 +211,11 @@ def _compared(split: _Split, gamma: float, candidates: dict[int, Candidate]) -> 
     no, none = np.zeros(0, dtype=bool), np.zeros(0, dtype=np.int64)
     nothing = Compared(plans, np.zeros((len(plans), 2, 0)), none, no)
 
+    try:
+        weight = return_weights(held)
+    except InvalidInputError:  # how much returns count is not known: they say nothing
+        return nothing
+
     def model_of(number: int) -> Model:
         return _fitted(candidates[number].plan(pilot), train, gamma)
 
@@ -205,6 +223,8 @@ def _compared(split: _Split, gamma: float, candidates: dict[int, Candidate]) -> 
     with one_blas_thread, ThreadPoolExecutor(os.cpu_count()) as pool:
         first = model_of(plans[0])
         returns, usable = realised_returns(held, first, _REST)
+        if weight is not None:
+            usable &= weight > 0.0
         amid = np.cumsum([0, *map(len, split.held)])
         rows, begins = _scored_rows(usable, np.setdiff1d(held.begins(), amid))
         if (~begins).sum() < _FEWEST // _FOLDS:
@@ -221,7 +241,8 @@ def _compared(split: _Split, gamma: float, candidates: dict[int, Candidate]) -> 
     if not (unit > 0.0).all():
         return nothing
     gains = (losses[0] - np.array(losses)) / unit
-    return Compared(plans, gains, _record_of(held)[rows], begins)
+    counts = None if weight is None else weight[rows]
+    return Compared(plans, gains, _record_of(held)[rows], begins, counts)
 
 
 def _losses(model: Model, observation: Any, returns: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -264,9 +285,17 @@ def _record_of(steps: Steps) -> IntArray:
     return np.concatenate([[0], np.cumsum(ends)[:-1]]).astype(np.int64)
 
 
-def _clustered_error(values: FloatArray, record: IntArray) -> float:
+def _clustered_error(
+    deviation: FloatArray, record: IntArray, weight: FloatArray | None = None
+) -> float:
     """The standard error of the mean; at least twenty stretches, of one or several records."""
-    pieces = np.minimum(np.arange(len(values)) * 20 // len(values), 19)
+    n = len(deviation)
+    pieces = np.minimum(np.arange(n) * 20 // n, 19)
     groups = record if len(np.unique(record)) >= 20 else pieces
-    sums = np.bincount(groups, values - values.mean())
-    return float(np.sqrt((sums**2).sum())) / len(values)
+    sums = np.bincount(groups, deviation if weight is None else weight * deviation)
+    return float(np.sqrt((sums**2).sum())) / (n if weight is None else float(weight.sum()))
+
+
+def _together(weights: list[FloatArray | None]) -> FloatArray | None:
+    known = [x for x in weights if x is not None]
+    return np.concatenate(known) if known else None

@@ -14,6 +14,7 @@ from lincat.inference.verdict import judge
 from lincat.runs.binding import resolved
 from lincat.runs.diagnosis import diagnosis_of
 from lincat.runs.run import Run
+from lincat.runs.source_options import FILES, only_of
 from lincat.runs.sources import open_source
 from lincat.runs.stream import limited
 from lincat.runs.validation import check_model
@@ -47,6 +48,8 @@ def validated(run: Run, logs: Sequence[str] = (), returns: int | None = None) ->
     elif any(map(is_remote, config.source)):  # which need not be opened to know
         raise no_log
     check_allowed(config, str(run.path / "config.toml"), run.allowed, *said)
+    if logs:  # what an environment was played with is no option of a log
+        config = only_of(FILES, config)
     opened = open_source(resolved(config))
     held = None
     if opened.is_recorded:

@@ -14,6 +14,7 @@ from lincat.inference.validation import Validation
 from lincat.processes.problem import Problem
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.holding_out import REST
+from lincat.runs.known_returns import return_weights, said_of_weights
 from lincat.runs.model import Model
 from lincat.runs.realised import realised_returns
 from lincat.runs.shown import ShownStates
@@ -89,6 +90,7 @@ def _by_rollouts(
 def _by_held_out(
     model: Model, shown: ShownStates, held: Steps, gamma: float, config: EvaluationConfig
 ) -> Validation:
+    weights = return_weights(held)
     returns, usable = realised_returns(held, model, REST)
     drawn = not usable.any()
     if drawn:
@@ -97,6 +99,8 @@ def _by_held_out(
         # Of what was cut off, only what had ended soon is known: no fair sample. All of it is one.
         drawn = True
         returns, usable = realised_returns(held, model, 1.0, drawn=True)
+    if weights is not None:
+        usable &= weights > 0.0
     chosen = np.flatnonzero(usable)[: config.validate]
     if config.validate is None:  # neighbours share most of their returns
         chosen = chosen[:: -(-max(len(chosen), 1) // _MOST_SCORED)]
@@ -114,12 +118,14 @@ def _by_held_out(
     observations = held.observation[chosen]
     left_out = f" ({new:,} more, of states never seen before, were left out)" if new else ""
     completed = ", completed by the model where records break off" if drawn else ""
+    own = None if weights is None else weights[chosen]
     return validate(
         model.predict(observations),
         returns[chosen],
+        weights=own,
         groups=shown.nearest(observations),
         blocks=stretch[chosen].tolist(),
         tail=config.level,
         method="held_out",
-        description=f"{len(chosen):,} held-out returns{left_out}{completed}",
+        description=f"{len(chosen):,} held-out returns{said_of_weights(own)}{left_out}{completed}",
     )

@@ -235,8 +235,40 @@ def is_frame(value: Any) -> bool:
     >>> is_frame(pyarrow.table({"state": [1]})), is_frame("log.csv")
     (True, False)
     """
-    in_memory = isinstance(value, Mapping) or hasattr(value, "__arrow_c_stream__")
+    streams = hasattr(value, "__arrow_c_stream__") and not is_column(value)
+    in_memory = isinstance(value, Mapping) or streams
     return in_memory or is_dask_frame(value) or is_dataset(value)
+
+
+def is_column(value: Any) -> bool:
+    """Return whether something is a column of a table: of pandas, polars or Arrow.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from lincat.tables.places import is_column
+    >>> is_column(pyarrow.array([1, 2])), is_column(pyarrow.table({"state": [1]}))
+    (True, False)
+    """
+    if isinstance(value, pa.Array | pa.ChunkedArray):
+        return True
+    # Asked of the class: a frame may have a column "dtype".
+    kind = type(value)
+    return hasattr(kind, "dtype") and hasattr(kind, "to_list")
+
+
+def values_of(column: Any) -> list[Any]:
+    """Return what is in a column, as plain values of Python.
+
+    Examples
+    --------
+    >>> import pyarrow
+    >>> from lincat.tables.places import values_of
+    >>> values_of(pyarrow.array(["a", "b"]))
+    ['a', 'b']
+    """
+    values: list[Any] = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    return values
 
 
 def frame_name(frame: Any) -> str:
