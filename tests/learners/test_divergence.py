@@ -49,7 +49,8 @@ def test_the_learner_goes_back_bit_for_bit(rule, kind, averaging, monkeypatch):
 @pytest.mark.parametrize("averaging", ["tail", "none"])
 @pytest.mark.parametrize("first", [50, 3000])
 def test_what_an_earlier_call_learned_is_kept(rule, kind, averaging, first):
-    """However few its transitions: the next call begins from what they said."""
+    """However few its transitions, once it learned from them: some wait for a thousand."""
+    first = max(first, 1500) if rule == "unnormalised" else first
     t = cases.stream(kind, 6000, everything=False)
     wild, calm = (learner(rule, kind, step_size=0.01, averaging=averaging) for _ in range(2))
     wild.partial_fit(t[:first])
@@ -115,12 +116,13 @@ def test_one_that_diverges_at_once_says_what_it_began_with(step_size, scale):
     assert (np.abs(model.predict(np.eye(4)).mean()) <= 40.0).all()
 
 
-def test_a_slow_divergence_leads_back_to_before_it_began(monkeypatch):
+@pytest.mark.parametrize("size", [1, 50, 500])
+def test_a_slow_divergence_leads_back_to_before_it_began(size, monkeypatch):
     """Steps that are only just too large: errors are past bearing long before they are told."""
     monkeypatch.setattr("lincat.learners._categorical._LARGEST_ERROR", 1e3)
     t = cases.stream("dense", 20_000, everything=False)
     model = cases.make("ctd", step_size=4.5, averaging="none")
-    pieces = [t[begin : begin + 500] for begin in range(0, len(t), 500)]
+    pieces = [t[begin : begin + size] for begin in range(0, len(t), size)]
     with pytest.raises(lincat.DivergenceError) as caught:
         list(map(model.partial_fit, pieces))
     assert caught.value.transition > 10_000
@@ -146,7 +148,7 @@ def test_tables_too_large_for_a_copy_keep_what_they_stopped_with(
         model = learner(rule, "dense", step_size=0.01, averaging=averaging).partial_fit(t)
         assert (model._last_good_ is not None) == copied
         error = diverging(model, t)
-        assert model.n_seen_ == (0 if copied else error.transition)
+        assert model.n_seen_ == (200 if copied else error.transition)
 
 
 @KINDS

@@ -26,7 +26,7 @@ from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.first_rows import MOST_FEATURES, FirstRows
 from lincat.learners.inputs import Rows, used_rows
-from lincat.learners.last_good import LastGood, go_back, keep_good
+from lincat.learners.last_good import LastGood, go_back, keep_between, keep_good, look_at
 from lincat.learners.registry import AVERAGINGS, DTYPES
 from lincat.learners.schedules import (
     Seen,
@@ -73,6 +73,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     _before_: int = 0
     #: What a divergence leads back to.
     _last_good_: LastGood | None = None
+    #: Features of transitions of the last calls, that tell whether these ended well.
+    _looked_at_: tuple[FeatureMatrix | None, ...] = ()
     #: The first parameters, or the one number that all of them were.
     _begun_with_: FloatArray | float | None = None
 
@@ -287,6 +289,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             self._lay_out(rows, theta.dtype, transitions.kind)
             for new, old in zip(self._theta_and_sums(), (theta, sums), strict=True):
                 new[:] = old
+        keep_between(self, transitions)
         self._see(transitions)
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
@@ -312,6 +315,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
             if to_look == updates:
                 self._look()
+        look_at(self, transitions)
 
     def _judge(self, chunk: Transitions) -> None:
         """Once enough of the first rows are there, tell automatic steps what these say."""
