@@ -54,6 +54,11 @@ def sparse(n):
     return lincat.Transitions(row, [1.0], row)
 
 
+def wide(columns):
+    rows = np.ones((2, min(columns, 10**5)))
+    return lincat.Transitions(rows, np.ones(2), rows)
+
+
 #: What is asked for n of something, and the argument that the refusal is to name.
 ENTRIES = {
     "a state": (lambda n: process(state=(0, n)), "probability"),
@@ -119,6 +124,10 @@ ENTRIES = {
         "n_features",
     ),
     "columns of sparse rows for sums": (lambda n: lincat.LSTD(gamma=0.5).fit(sparse(n)), "phi"),
+    "columns of dense rows for sums": (
+        lambda n: lincat.Statistics().update(wide(n // 10**5)),
+        "phi",
+    ),
     "tilings": (lambda n: lincat.Tiles(tilings=n).fit(POINTS), "bins"),
     "an order": (lambda n: lincat.Fourier(order=n).fit(POINTS), "max_terms"),
 }
