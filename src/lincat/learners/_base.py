@@ -19,6 +19,7 @@ from lincat import kernels
 from lincat._arguments import check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
 from lincat._room import check_room
+from lincat._threads import steady_blas
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
@@ -167,6 +168,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             self._end_warm_up()
         return self
 
+    @steady_blas()
     def predict(self, Phi: Any, *, confidence: float | None = None) -> _Answer:
         """Return what was learned of the states with features Phi (n, d), or of state numbers.
 

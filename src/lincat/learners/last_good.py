@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lincat._threads import steady_blas
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.data.transitions import Transitions
 from lincat.learners.state import restore, state_of
@@ -162,7 +163,7 @@ def is_plausible(learner: Any, transitions: Transitions) -> bool:
 def _is_plausible_at(learner: Any, phi: FeatureMatrix | None) -> bool:
     """Return the same for these rows of features, or for every state of a table."""
     theta, _ = learner._iterate_and_sums()
-    with np.errstate(all="ignore"):  # numbers that run away overflow
+    with steady_blas(), np.errstate(all="ignore"):  # numbers that run away overflow
         scores = theta if phi is None else phi @ theta
         return bool(learner._is_plausible(np.asarray(scores, np.float64)))
 
