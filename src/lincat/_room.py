@@ -12,7 +12,7 @@ from lincat._arguments import fail
 from lincat._text import shown
 
 _SMALL = 2**26  # bytes that are not worth a question
-_SHARE = 0.5  # of what is there: beside it there must be room for what is made of it
+_SHARE = 0.5  # of what is there: beside it there must be room for what is made of it at once
 _LIMIT_OF_A_GROUP = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     (

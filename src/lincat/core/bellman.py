@@ -96,7 +96,7 @@ def bellman_matrix(grid: Grid, reward: float, discount: float) -> FloatArray:
            [0. , 0. , 0.5, 0.5],
            [0. , 0. , 0. , 0. ]])
     """
-    check_room(3 * grid.intervals**2, "intervals", grid.intervals, "use fewer")
+    check_room(2 * grid.intervals**2, "intervals", grid.intervals, "use fewer")
     edges, cells = _pushed_edges(grid, reward, discount), np.arange(grid.intervals)[:, None]
     overlap = np.minimum(edges[1:], cells + 1) - np.maximum(edges[:-1], cells)
     return np.asarray(np.maximum(overlap, 0.0))

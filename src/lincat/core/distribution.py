@@ -282,7 +282,7 @@ class ReturnDistribution(Showing):
         n = check_integer(n, "n", low=0)
         if not isinstance(seed, np.random.Generator):
             seed = np.random.Generator(np.random.Philox(check_integer(seed, "seed", low=0)))
-        check_room(3 * len(self) * n, "n", n, "draw fewer at a time")
+        check_room(2 * len(self) * n, "n", n, "draw fewer at a time")
         uniform = 1.0 - seed.random((len(self), n))  # in (0, 1], where quantiles live
         return risk.draw(self._cdf, self._grid, uniform)
 

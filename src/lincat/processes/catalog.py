@@ -15,7 +15,7 @@ from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 
-_NUMBERS = 20  # that are made for each outcome, while a process checks and sorts them
+_NUMBERS = 10  # for each outcome, while a process checks and sorts them (up to 100 bytes)
 _PAPER_NOTE = (
     "The paper does not publish its 3-state process. This one was found by a search for round "
     "numbers whose step-size thresholds agree with the paper's two tables."
@@ -202,7 +202,7 @@ def random_process(
     Phi = None
     if n_features is not None:
         d = check_integer(n_features, "n_features", low=1)
-        check_room(3 * S * d, "n_features", d, "take fewer")
+        check_room(2 * S * d, "n_features", d, "take fewer")
         raw = np.concatenate([np.ones((S, 1)), rng.normal(size=(S, d - 1))], axis=1)
         Phi = raw / np.linalg.norm(raw, axis=1).max()
     return Problem(name="random_process", process=process, gamma=gamma, Phi=Phi)

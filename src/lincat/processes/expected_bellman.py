@@ -18,7 +18,7 @@ from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.undiscounted import check_ends
 
-_HELD = 12  # arrays of the CDF values of all states, that solving for them holds at once
+_HELD = 6  # arrays of the CDF values of all states, and as many again while they are solved for
 
 
 class ExpectedBellman:

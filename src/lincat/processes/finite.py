@@ -37,7 +37,7 @@ from lincat.processes.undiscounted import return_bounds
 #: How to draw: one walk, or independent transitions from the stationary distribution.
 Sampling = Literal["markov", "generative"]
 
-_DRAWN = 5  # numbers that are made for each transition that is drawn
+_DRAWN = 4  # numbers for each transition that is drawn: where it is in the table, what is there
 
 
 class StateTransitions(NamedTuple):

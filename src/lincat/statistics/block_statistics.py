@@ -26,7 +26,7 @@ from lincat.statistics.trace import Trace
 from lincat.statistics.waiting import Waiting
 from lincat.statistics.workers import workers
 
-_A_FEATURE = 16  # numbers for each, however few of them rows have: solving counts all of them
+_A_FEATURE = 8  # numbers for each, however few of them rows have: solving counts all of them
 _NODES = 64
 _SMALL = 64  # up to as many features, a table of states is summed in dense matrices
 
