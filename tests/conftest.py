@@ -17,6 +17,10 @@ settings.register_profile("lincat", deadline=None, max_examples=60, derandomize=
 settings.load_profile("lincat")
 
 
+def pytest_configure(config):
+    config.pluginmanager.import_plugin("tests.peak_memory")
+
+
 @pytest.fixture(scope="session")
 def quantecon(tmp_path_factory):
     """QuantEcon, an oracle, with a compile cache of this process's own.

@@ -2,7 +2,7 @@
 
 from threadpoolctl import threadpool_limits
 
-from lincat._threads import blas_threads, one_blas_thread
+from lincat._threads import _blas_threads, blas_threads, one_blas_thread, steady_blas
 
 
 def test_the_last_to_leave_restores_what_the_first_found():
@@ -14,3 +14,14 @@ def test_the_last_to_leave_restores_what_the_first_found():
         assert blas_threads() == 1
         one_blas_thread.__exit__()
         assert blas_threads() == 2
+
+
+def test_loops_of_ours_keep_their_threads_where_only_blas_is_held():
+    blas_threads()
+    with threadpool_limits(2):
+        with steady_blas():
+            assert (_blas_threads(), blas_threads()) == (1, 2)
+            with one_blas_thread:
+                assert (_blas_threads(), blas_threads()) == (1, 1)
+            assert (_blas_threads(), blas_threads()) == (1, 2)
+        assert (_blas_threads(), blas_threads()) == (2, 2)

@@ -6,7 +6,7 @@ import difflib
 import functools
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -263,12 +263,18 @@ def _row_of(matrix: FeatureMatrix, entry: int) -> int:
 
 
 def check_probability_groups(
-    probability: FloatArray, sums: FloatArray, argument: str, group: str
+    probability: FloatArray,
+    sums: FloatArray,
+    argument: str,
+    group: str,
+    *,
+    names: Sequence[object] | None = None,
 ) -> None:
-    """Check probabilities to be non-negative and to sum to one in every group."""
+    """Check probabilities to be non-negative and to sum to one in every group, by their names."""
     check_each(probability, probability >= 0.0, argument, "probabilities of at least 0")
     # 1e-8 lets through tables printed with nine digits, and nothing that changes an answer.
     off = np.flatnonzero(np.abs(sums - 1.0) > 1e-8)
     if off.size:
         i = int(off[0])
-        raise fail(argument, f"a sum of 1 for every {group}", f"{sums[i]:.12g} for {group} {i}")
+        name = i if names is None else names[i]
+        raise fail(argument, f"a sum of 1 for every {group}", f"{sums[i]:.12g} for {group} {name}")

@@ -14,6 +14,7 @@ import numpy as np
 
 from lincat import kernels
 from lincat._arguments import check_array, check_discounts, check_number, fail
+from lincat._room import check_room
 from lincat._typing import ArrayLike, FloatArray
 from lincat.core.grid import Grid
 from lincat.core.representation import uniform_cdf
@@ -95,6 +96,7 @@ def bellman_matrix(grid: Grid, reward: float, discount: float) -> FloatArray:
            [0. , 0. , 0.5, 0.5],
            [0. , 0. , 0. , 0. ]])
     """
+    check_room(2 * grid.intervals**2, "intervals", grid.intervals, "use fewer")
     edges, cells = _pushed_edges(grid, reward, discount), np.arange(grid.intervals)[:, None]
     overlap = np.minimum(edges[1:], cells + 1) - np.maximum(edges[:-1], cells)
     return np.asarray(np.maximum(overlap, 0.0))

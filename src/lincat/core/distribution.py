@@ -17,6 +17,7 @@ from lincat._arguments import (
     check_number,
     fail,
 )
+from lincat._room import check_room
 from lincat._typing import ArrayLike, FloatArray
 from lincat.core import affine, bands, figure_intervals, risk
 from lincat.core.grid import Grid
@@ -281,6 +282,7 @@ class ReturnDistribution(Showing):
         n = check_integer(n, "n", low=0)
         if not isinstance(seed, np.random.Generator):
             seed = np.random.Generator(np.random.Philox(check_integer(seed, "seed", low=0)))
+        check_room(2 * len(self) * n, "n", n, "draw fewer at a time")
         uniform = 1.0 - seed.random((len(self), n))  # in (0, 1], where quantiles live
         return risk.draw(self._cdf, self._grid, uniform)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from lincat import kernels
 from lincat._arguments import check_gamma, check_integer, check_number, fail
+from lincat._room import check_room
 from lincat._typing import ArrayLike, FloatArray, IntArray
 
 _LARGEST = 1e150  # of an end: float64 holds the squares, and so the variances
@@ -56,6 +57,7 @@ class Grid:
                 f"spacing {spacing:g} on [{low:g}, {high:g}]",
                 "use fewer intervals or a wider grid",
             )
+        check_room(intervals + 1, "intervals", intervals, "use fewer")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "intervals", intervals)

@@ -24,6 +24,7 @@ def spread_centers(sample: FloatArray, count: int, rng: np.random.Generator) -> 
     array([0.1, 7.1])
     """
     points = np.ascontiguousarray(sample, dtype=np.float64)
+    count = min(count, len(points))
     first, chance = int(rng.integers(len(points))), rng.random(max(count - 1, 0))
     room = np.empty((count, points.shape[1]))
     centers = room[: kernels.centers.draw_centers(room, points, first, chance)]

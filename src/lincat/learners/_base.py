@@ -18,6 +18,8 @@ import numpy as np
 from lincat import kernels
 from lincat._arguments import check_choice, check_gamma, check_integer, fail
 from lincat._parameters import Parametrised
+from lincat._room import check_room
+from lincat._threads import steady_blas
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.data.transitions import Transitions, check_state_features
@@ -26,7 +28,7 @@ from lincat.learners.averaging import IterateAverage
 from lincat.learners.divergence import DivergenceError
 from lincat.learners.first_rows import MOST_FEATURES, FirstRows
 from lincat.learners.inputs import Rows, used_rows
-from lincat.learners.last_good import LastGood, go_back, keep_good
+from lincat.learners.last_good import LastGood, go_back, keep_between, keep_good, look_at
 from lincat.learners.registry import AVERAGINGS, DTYPES
 from lincat.learners.schedules import (
     Seen,
@@ -42,6 +44,7 @@ _Answer = TypeVar("_Answer")
 
 # Updates after which averages in float32 are put aside (averaging.py): √_FOLD roundings add up.
 _FOLD = 16_384
+_CACHE_LINE = 8  # numbers: rows of parameters are whole lines
 # Transitions handed to a kernel at once: enough to hide the call, little enough to stay in cache.
 _CHUNK = 16_384
 
@@ -73,6 +76,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
     _before_: int = 0
     #: What a divergence leads back to.
     _last_good_: LastGood | None = None
+    #: Features of transitions of the last calls, that tell whether these ended well.
+    _looked_at_: tuple[FeatureMatrix | None, ...] = ()
     #: The first parameters, or the one number that all of them were.
     _begun_with_: FloatArray | float | None = None
 
@@ -163,6 +168,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             self._end_warm_up()
         return self
 
+    @steady_blas()
     def predict(self, Phi: Any, *, confidence: float | None = None) -> _Answer:
         """Return what was learned of the states with features Phi (n, d), or of state numbers.
 
@@ -258,11 +264,20 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
         small = waiting[0].kind == "dense" and rows <= MOST_FEATURES
         if small and schedule_from(self.step_size) is None:
             self._first_ = FirstRows.none_yet(rows)
+        self._check_room(rows, "n_features" if d is None else "phi")
         self._lay_out(rows, np.dtype(self.dtype), waiting[0].kind)
         self._begun_with_ = self._initial(waiting, rows)
         self._Theta_[:, : self._columns()] = self._begun_with_
         if self.dtype == "float32":
             self._average_.fold_every = max(_FOLD, rows)
+
+    def _check_room(self, rows: int, argument: str) -> None:
+        """Refuse more parameters than memory has room for, with sums and what lies beside them."""
+        columns, matrices = self._columns(), 1 + self._average_.needs_sums + len(self._matrices)
+        numbers = matrices * rows * -(-columns // _CACHE_LINE) * _CACHE_LINE
+        if columns > rows:
+            check_room(numbers, "intervals", columns, "use fewer")
+        check_room(numbers, argument, f"{rows} features", "use fewer")
 
     def _lay_out(self, rows: int, dtype: np.dtype[Any], kind: str) -> None:
         """Make room for Theta and U, row beside row where features touch few rows."""
@@ -287,6 +302,8 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
             self._lay_out(rows, theta.dtype, transitions.kind)
             for new, old in zip(self._theta_and_sums(), (theta, sums), strict=True):
                 new[:] = old
+        batch_size = min(batch_size, max(len(transitions), 1))
+        keep_between(self, transitions)
         self._see(transitions)
         for part in self._parts(len(transitions), batch_size):
             chunk = transitions[part]
@@ -312,6 +329,7 @@ class Learner(Learning, Parametrised, Generic[_Answer], ABC):
                 self._average_.pass_boundary(self.n_updates_, *self._theta_and_sums())
             if to_look == updates:
                 self._look()
+        look_at(self, transitions)
 
     def _judge(self, chunk: Transitions) -> None:
         """Once enough of the first rows are there, tell automatic steps what these say."""

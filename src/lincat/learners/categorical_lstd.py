@@ -10,7 +10,7 @@ import numpy as np
 
 from lincat._arguments import check_array, check_choice, check_integer, check_number, fail
 from lincat._text import shown
-from lincat._threads import one_blas_thread
+from lincat._threads import one_blas_thread, steady_blas
 from lincat._typing import BoolArray, FeatureMatrix, FloatArray
 from lincat.core.bellman import clipped_mass
 from lincat.core.distribution import ReturnDistribution
@@ -163,6 +163,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
         other._keep(solution)
         return other
 
+    @steady_blas()
     def refine(
         self,
         transitions: Transitions | Callable[[], Iterable[Transitions]],
@@ -289,6 +290,7 @@ class CategoricalLSTD(BatchLearner, Forecasts):
 
     # ---------------------------------------------------------------------------------- answering
 
+    @steady_blas()
     def predict(self, Phi: Any, *, confidence: float | None = None) -> ReturnDistribution:
         """Return the distributions of the return from states.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self, final
 
+from lincat._threads import steady_blas
 from lincat._typing import FloatArray
 from lincat.learners._batch import BatchLearner
 from lincat.solvers.moments import Moments, solve_moments
@@ -76,6 +77,7 @@ class LSTD(BatchLearner):
         self._ready()
         return self._moments_
 
+    @steady_blas()
     def predict(self, Phi: Any) -> FloatArray:
         """Return the mean of the return from states with features Phi (n, d), or state numbers."""
         self._ready()

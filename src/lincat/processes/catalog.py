@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import check_choice, check_integer, fail
+from lincat._room import check_room
 from lincat._text import one_line
 from lincat._typing import ArrayLike, FloatArray
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.mdp import FiniteMDP
 from lincat.processes.problem import Problem
 
+_NUMBERS = 10  # for each outcome, while a process checks and sorts them (up to 100 bytes)
 _PAPER_NOTE = (
     "The paper does not publish its 3-state process. This one was found by a search for round "
     "numbers whose step-size thresholds agree with the paper's two tables."
@@ -77,14 +79,16 @@ def boyan_chain(n_states: int = 13, *, gamma: float = 0.95) -> Problem:
     n_states = check_integer(n_states, "n_states", low=5)
     if n_states % 4 != 1:
         raise fail("n_states", "4m + 1 states, a feature for every fourth", n_states)
-    high = np.arange(2, n_states)
+    check_room(n_states * (n_states // 4), "n_states", n_states, "take fewer")
+    high, start = np.arange(2, n_states), np.zeros(n_states)
+    start[-1] = 1.0
     process = MarkovRewardProcess(
         state=np.concatenate([high, high, [1]]),
         reward=np.concatenate([np.full(2 * len(high), -3.0), [-2.0]]),
         next_state=np.concatenate([high - 1, high - 2, [0]]),
         probability=np.concatenate([np.full(2 * len(high), 0.5), [1.0]]),
         terminal=[0],
-        initial=np.eye(n_states)[-1],
+        initial=start,
     )
     knots = np.arange(0, n_states, 4)
     Phi = np.maximum(0.0, 1.0 - np.abs(np.arange(n_states)[:, None] - knots[None, :]) / 4.0)
@@ -97,14 +101,16 @@ def random_walk(n_states: int = 5, *, gamma: float = 0.9) -> Problem:
     States 1..n lie between two terminal ones; episodes start in the middle.
     """
     n = check_integer(n_states, "n_states", low=1)
-    inner = np.arange(1, n + 1)
+    check_room(2 * n * _NUMBERS, "n_states", n, "take fewer")
+    inner, start = np.arange(1, n + 1), np.zeros(n + 2)
+    start[(n + 1) // 2] = 1.0
     process = MarkovRewardProcess(
         state=np.concatenate([inner, inner]),
         reward=np.concatenate([np.zeros(n), inner == n]),
         next_state=np.concatenate([inner - 1, inner + 1]),
         probability=np.full(2 * n, 0.5),
         terminal=[0, n + 1],
-        initial=np.eye(n + 2)[(n + 1) // 2],
+        initial=start,
     )
     names = ("left end", *(str(s) for s in inner), "right end")
     return Problem(name="random_walk", process=process, gamma=gamma, state_names=names)
@@ -178,6 +184,7 @@ def random_process(
     """
     S = check_integer(n_states, "n_states", low=1)
     b = min(check_integer(branching, "branching", low=1), S)
+    check_room(S * (b + 1) * _NUMBERS, "n_states", S, "take fewer")
     rng = np.random.Generator(np.random.Philox(check_integer(seed, "seed", low=0)))
     # A ring through all states, so that none is cut off, and a loop, so that there is no period.
     others = rng.integers(0, S, size=(S, b))
@@ -195,6 +202,7 @@ def random_process(
     Phi = None
     if n_features is not None:
         d = check_integer(n_features, "n_features", low=1)
+        check_room(2 * S * d, "n_features", d, "take fewer")
         raw = np.concatenate([np.ones((S, 1)), rng.normal(size=(S, d - 1))], axis=1)
         Phi = raw / np.linalg.norm(raw, axis=1).max()
     return Problem(name="random_process", process=process, gamma=gamma, Phi=Phi)

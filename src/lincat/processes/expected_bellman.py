@@ -11,11 +11,14 @@ import numpy as np
 
 from lincat import kernels
 from lincat._arguments import check_gamma
+from lincat._room import check_room
 from lincat._typing import FloatArray
 from lincat.core.bellman import GridMisfitWarning, reward_shifts
 from lincat.core.grid import Grid
 from lincat.processes.finite import MarkovRewardProcess
 from lincat.processes.undiscounted import check_ends
+
+_HELD = 6  # arrays of the CDF values of all states, and as many again while they are solved for
 
 
 class ExpectedBellman:
@@ -24,6 +27,8 @@ class ExpectedBellman:
     def __init__(self, process: MarkovRewardProcess, grid: Grid, gamma: float) -> None:
         if check_gamma(gamma, one=True) == 1.0:
             check_ends(process)
+        numbers = _HELD * process.n_states * grid.intervals
+        check_room(numbers, "intervals", grid.intervals, "use fewer")
         self._process, self._grid, self._gamma = process, grid, gamma
         self._discount = process.discounts(gamma)
         self._shift = reward_shifts(process.reward, self._discount, grid)

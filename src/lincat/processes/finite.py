@@ -29,12 +29,15 @@ from lincat._arguments import (
     check_probability_groups,
     fail,
 )
+from lincat._room import check_room
 from lincat._typing import ArrayLike, BoolArray, FloatArray, IntArray
 from lincat.processes.stationary import stationary_distribution
 from lincat.processes.undiscounted import return_bounds
 
 #: How to draw: one walk, or independent transitions from the stationary distribution.
 Sampling = Literal["markov", "generative"]
+
+_DRAWN = 4  # numbers for each transition that is drawn: where it is in the table, what is there
 
 
 class StateTransitions(NamedTuple):
@@ -110,6 +113,7 @@ class MarkovRewardProcess:
                 "n_states", f"at least {max(mentioned, 1)}, the states mentioned", self.n_states
             )
 
+        _check_described(origin, absorbing, self.n_states)
         is_terminal = np.zeros(self.n_states, bool)
         is_terminal[absorbing] = True
         ends = ends | is_terminal[target]
@@ -277,8 +281,11 @@ class MarkovRewardProcess:
 
     def _stream(self, n: int, seed: int, kind: Sampling, chunk: int | None) -> Iterator[IntArray]:
         n = check_integer(n, "n", low=0)
+        whole = chunk is None
+        size = max(n if chunk is None else min(n, check_integer(chunk, "chunk", low=1)), 1)
+        remedy = "stream(n, chunk=...) takes them in pieces" if whole else "take smaller pieces"
+        check_room(_DRAWN * size, "n" if whole else "chunk", size, remedy)
         check_choice(kind, "kind", get_args(Sampling))
-        size = max(n, 1) if chunk is None else check_integer(chunk, "chunk", low=1)
         # One stream of random numbers per purpose, so that chunks of any size draw alike.
         states, outcomes, restarts = (
             np.random.Generator(np.random.Philox(s))
@@ -339,6 +346,20 @@ class MarkovRewardProcess:
                 "pass initial= when you build the process",
             )
         return self.initial
+
+
+def _check_described(origin: IntArray, absorbing: IntArray, n_states: int) -> None:
+    """Refuse states without outcomes, before anything has the size of the largest of them."""
+    known = np.unique(np.concatenate([origin, absorbing]))
+    if len(known) < n_states:
+        gaps = np.flatnonzero(known != np.arange(len(known)))
+        missing = int(gaps[0]) if len(gaps) else len(known)
+        raise fail(
+            "probability",
+            "a sum of 1 for every state",
+            f"0 for state {missing}",
+            f"outcomes name {len(known):,} of {n_states:,} states, which are numbered from 0",
+        )
 
 
 def sum_by(index: IntArray, values: FloatArray, size: int = 0) -> FloatArray:

@@ -64,13 +64,14 @@ class FiniteMDP:
         self.n_states = _count(mentioned, n_states, "n_states")
         self.n_actions = _count(self.action, n_actions, "n_actions")
 
-        pair = self.state * self.n_actions + self.action
-        sums = sum_by(pair, self.probability, self.n_states * self.n_actions)
-        described = np.bincount(pair, minlength=len(sums)) > 0
+        # Only pairs that have outcomes: a number may be large without being one of many.
+        pairs, which = np.unique(np.stack([self.state, self.action]), axis=1, return_inverse=True)
+        sums = sum_by(which.ravel(), self.probability)
+        flat = [s * self.n_actions + a for s, a in pairs.T.tolist()]
         check_probability_groups(
-            self.probability, np.where(described, sums, 1.0), "probability", "state-action pair"
+            self.probability, sums, "probability", "state-action pair", names=flat
         )
-        self._described = described.reshape(self.n_states, self.n_actions)
+        self._described = pairs
 
     def __repr__(self) -> str:
         return (
@@ -82,7 +83,8 @@ class FiniteMDP:
         """Return the Markov reward process that a policy, an array of shape (S, A), makes."""
         pi = check_array(policy, "policy", shape=(self.n_states, self.n_actions))
         check_probability_groups(pi, pi.sum(axis=1), "policy", "state")
-        playable = self._described.copy()
+        playable = np.zeros(pi.shape, dtype=bool)
+        playable[tuple(self._described)] = True
         playable[self.terminal] = True
         if (pi[~playable] > 0.0).any():
             s, a = (int(i) for i in np.argwhere((pi > 0.0) & ~playable)[0])

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail, reason
+from lincat._threads import steady_blas
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
 from lincat.inference.answer import Answer, Caution
@@ -104,7 +105,8 @@ class StatisticsRun:
         try:
             total = self._whole.count
             yield Progress("solving", 0, total)
-            self.folder.answer = self._answer()
+            with steady_blas():
+                self.folder.answer = self._answer()
             yield Progress("done", total, total)
         finally:
             self.folder.release()

@@ -19,6 +19,7 @@ import msgspec
 
 from lincat._arguments import InvalidInputError, fail, reason
 from lincat._reach import NOTHING_ALLOWED, Allowed, check_allowed
+from lincat._threads import steady_blas
 from lincat.data.steps import Steps, joined
 from lincat.data.transitions import Transitions
 from lincat.features.tabular import TableFullError
@@ -143,7 +144,8 @@ class EvaluationRun:
         try:
             while True:
                 try:
-                    yield from self._run()
+                    with steady_blas():
+                        yield from self._run()
                     return
                 except TableFullError:
                     if not self._larger_table():

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from lincat._arguments import InvalidInputError, check_number, fail, reason
+from lincat._threads import steady_blas
 from lincat._typing import FloatArray, IntArray
 from lincat.data.mixed import is_mixed
 from lincat.data.steps import Steps, joined
@@ -94,7 +95,8 @@ class Summing:
         """Read the source; ``result`` is there afterwards."""
         while True:
             try:
-                yield from self._pass()
+                with steady_blas():
+                    yield from self._pass()
                 return
             except TableFullError:
                 if not self._opened.is_recorded or (self._capacity or 0) >= _MOST_IDS:

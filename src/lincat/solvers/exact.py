@@ -20,6 +20,7 @@ import scipy.sparse
 from scipy.sparse.linalg import spsolve
 
 from lincat._arguments import check_gamma
+from lincat._threads import steady_blas
 from lincat._typing import ArrayLike, FeatureMatrix, FloatArray
 from lincat.core.grid import Grid
 from lincat.core.representation import cdf_from_theta, uniform_cdf
@@ -30,6 +31,7 @@ from lincat.solvers.krylov import solve_contraction
 from lincat.solvers.regression import FeatureRegression, state_weights
 
 
+@steady_blas()
 def solve_value(
     process: MarkovRewardProcess,
     Phi: FeatureMatrix,
@@ -72,6 +74,7 @@ def solve_value(
     return np.linalg.solve(matrix, right)
 
 
+@steady_blas()
 def solve_categorical(
     process: MarkovRewardProcess,
     Phi: FeatureMatrix,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lincat._threads import steady_blas
 from lincat._typing import FloatArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.grid import Grid
@@ -36,6 +37,7 @@ class SettledReturns:
     change: float
 
 
+@steady_blas()
 def true_returns(
     process: MarkovRewardProcess,
     gamma: float,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lincat._arguments import check_integer, fail
+from lincat._room import check_room
 from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.data.transitions import Transitions
 from lincat.statistics.blocks import Block, Blocks, Sums
@@ -25,6 +26,7 @@ from lincat.statistics.trace import Trace
 from lincat.statistics.waiting import Waiting
 from lincat.statistics.workers import workers
 
+_A_FEATURE = 8  # numbers for each, however few of them rows have: solving counts all of them
 _NODES = 64
 _SMALL = 64  # up to as many features, a table of states is summed in dense matrices
 
@@ -319,7 +321,14 @@ class Statistics:
             self.n_features = self.n_features if d is None else d
             small = (self.n_features or 0) <= _SMALL
             self._dense = transitions.kind == "dense" or small
+            self._check_room("n_features" if d is None else "phi")
             self._nodes.most_exact = most_exact(self.n_features or 1, dense=self._dense)
+
+    def _check_room(self, argument: str) -> None:
+        """Refuse features of which the sums of one block, for one reward, would not fit."""
+        d = self.n_features or 0
+        numbers = 2 * d * d if self._dense else _A_FEATURE * d
+        check_room(numbers, argument, f"{d} features", "use fewer")
 
     def _settled(self) -> Statistics:
         """Return these statistics with no row waiting; how they continue is not affected."""
