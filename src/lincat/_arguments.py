@@ -6,7 +6,7 @@ import difflib
 import functools
 import inspect
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -176,7 +176,8 @@ def check_unmasked(value: Any, argument: str) -> None:
 def check_indices(value: ArrayLike, argument: str, *, length: int | None = None) -> IntArray:
     """Return ``value`` as a one-dimensional array of indices, 0 or more."""
     array = check_array(value, argument, shape=(length,))
-    rounded = array.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # numbers beyond all integers are not equal to any
+        rounded = array.astype(np.int64)
     check_each(array, (rounded == array) & (rounded >= 0), argument, "integers of at least 0")
     return rounded
 
@@ -268,13 +269,16 @@ def check_probability_groups(
     argument: str,
     group: str,
     *,
-    names: Sequence[object] | None = None,
+    name: Callable[[int], int] = int,
 ) -> None:
-    """Check probabilities to be non-negative and to sum to one in every group, by their names."""
+    """Check probabilities to be non-negative and to sum to one in every group.
+
+    The first that does not is called by its name, a function of its place among ``sums``.
+    """
     check_each(probability, probability >= 0.0, argument, "probabilities of at least 0")
     # 1e-8 lets through tables printed with nine digits, and nothing that changes an answer.
     off = np.flatnonzero(np.abs(sums - 1.0) > 1e-8)
     if off.size:
         i = int(off[0])
-        name = i if names is None else names[i]
-        raise fail(argument, f"a sum of 1 for every {group}", f"{sums[i]:.12g} for {group} {name}")
+        got = f"{sums[i]:.12g} for {group} {name(i)}"
+        raise fail(argument, f"a sum of 1 for every {group}", got)

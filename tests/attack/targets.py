@@ -264,7 +264,8 @@ def _asked_sums(file, rng):
     gamma = float(mutations.pick(rng, (0.0, 0.5, 0.9, 0.99)))
     match int(rng.integers(8)):
         case 0:
-            command("evaluate", file, "--gamma", gamma, "--out", file.with_name("asked"), "--force")
+            asked = ("--gamma", gamma, "--intervals", 20, "--out", file.with_name("asked"))
+            command("evaluate", file, *asked, "--force", "--quiet")
         case 1:
             command("merge", file, file.with_name("other.stats"), "--out", file.with_name("two"))
         case 2:

@@ -191,6 +191,12 @@ def test_a_file_of_a_process_is_as_large_as_its_rows(key, tmp_path, little_room)
         lincat.read_problem(file)
 
 
+@pytest.mark.parametrize("state", [1e19, 1e300, -1e300])
+def test_states_beyond_all_integers_are_none(state):
+    with pytest.raises(lincat.InvalidInputError, match="state: expected integers of at least 0"):
+        process(next_state=(0, state))
+
+
 def test_decisions_of_numbers_far_apart_say_which_sum_is_wrong(little_room):
     with pytest.raises(lincat.InvalidInputError) as caught:
         lincat.FiniteMDP([0, 3], [0, 10**9], [0.0, 1.0], [0, 3], [1.0, 0.5])

@@ -65,13 +65,18 @@ class FiniteMDP:
         self.n_actions = _count(self.action, n_actions, "n_actions")
 
         # Only pairs that have outcomes: a number may be large without being one of many.
-        pairs, which = np.unique(np.stack([self.state, self.action]), axis=1, return_inverse=True)
-        sums = sum_by(which.ravel(), self.probability)
-        flat = [s * self.n_actions + a for s, a in pairs.T.tolist()]
-        check_probability_groups(
-            self.probability, sums, "probability", "state-action pair", names=flat
+        (states, row), (actions, column) = (
+            np.unique(x, return_inverse=True) for x in (self.state, self.action)
         )
-        self._described = pairs
+        pairs, which = np.unique(row * len(actions) + column, return_inverse=True)
+        self._described = states[pairs // len(actions)], actions[pairs % len(actions)]
+        check_probability_groups(
+            self.probability,
+            sum_by(which, self.probability),
+            "probability",
+            "state-action pair",
+            name=self._number_of_pair,
+        )
 
     def __repr__(self) -> str:
         return (
@@ -79,12 +84,16 @@ class FiniteMDP:
             f"{len(self.state)} outcomes)"
         )
 
+    def _number_of_pair(self, i: int) -> int:
+        state, action = (int(x[i]) for x in self._described)
+        return state * self.n_actions + action
+
     def under(self, policy: ArrayLike) -> MarkovRewardProcess:
         """Return the Markov reward process that a policy, an array of shape (S, A), makes."""
         pi = check_array(policy, "policy", shape=(self.n_states, self.n_actions))
         check_probability_groups(pi, pi.sum(axis=1), "policy", "state")
         playable = np.zeros(pi.shape, dtype=bool)
-        playable[tuple(self._described)] = True
+        playable[self._described] = True
         playable[self.terminal] = True
         if (pi[~playable] > 0.0).any():
             s, a = (int(i) for i in np.argwhere((pi > 0.0) & ~playable)[0])
