@@ -20,6 +20,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -28,7 +29,6 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lincat._arguments import InvalidInputError
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
@@ -85,16 +85,21 @@ def jackpot(rows, seed):
     return {"observation": ids(rng, rows), "reward": np.where(large, 5e3, rng.integers(0, 3, rows))}
 
 
-def watched(rows, seed, *, plans=12, months=60, churn=0.02):
-    """Customers of a plan at an age, whose records break off at one age if they have not left."""
+def watched(rows, seed, *, plans=9, months=60, levels=6, churn=0.02):
+    """Customers by plan, half-year and level of use, which wanders; records break off at one age.
+
+    Ids lead back to where they came from, so that no order of them solves for one after another.
+    """
     rng = np.random.default_rng(seed)
     spend = np.round(np.linspace(5.0, 150.0, 30), 2)
     found = []
     for customer in range(rows):
-        plan, left = int(rng.integers(plans)), rng.random(months) < churn
+        plan, level = int(rng.integers(plans)), int(rng.integers(levels))
+        left = rng.random(months) < churn
         for age in range(int(left.argmax()) + 1 if left.any() else months):
             of = min(int(rng.integers(20)) + plan * 10 // plans, 29)
-            found.append((f"{plan} {age}", spend[of], bool(left[age]), customer, age))
+            found.append((f"{plan} {age // 6} {level}", spend[of], bool(left[age]), customer, age))
+            level = int(np.clip(level + rng.integers(-1, 2), 0, levels - 1))
         if len(found) >= rows:
             break
     names = ("observation", "reward", "terminated", "episode", "step")
@@ -145,27 +150,32 @@ def opened_run(name, rows, folder):
 def measured(run):
     """(CPU seconds, peak in MB) of a run behind the choice of its plan."""
     begun = time.process_time()
-    for progress in run.run():
-        if progress.doing == "preparing":
-            _forget_peak()
-            begun = time.process_time()
-    return time.process_time() - begun, _peak()
+    with Watch() as watch:
+        for progress in run.run():
+            if progress.doing == "preparing":
+                watch.peak, begun = 0.0, time.process_time()
+    return time.process_time() - begun, watch.peak
 
 
-def _forget_peak():
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        pass  # the peak is then that of the whole run, which is no less
+class Watch:
+    """Looks at the memory of this process, in MB, a hundred times a second."""
 
+    def __enter__(self):
+        self.peak, self._done = 0.0, threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        return self
 
-def _peak():
-    """The most memory that the process has held since then, MB."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024.0
+    def __exit__(self, *_):
+        self._done.set()
+        self._thread.join()
+
+    def _look(self):
+        while True:
+            pages = int(Path("/proc/self/statm").read_text().split()[1])
+            self.peak = max(self.peak, pages * resource.getpagesize() / 2.0**20)
+            if self._done.wait(0.01):
+                return
 
 
 def measure_here(name, rows):
@@ -173,10 +183,7 @@ def measure_here(name, rows):
     warnings.simplefilter("ignore")  # what a run has to say of its log is not looked at
     resource.setrlimit(resource.RLIMIT_AS, (_ADDRESSES, _ADDRESSES))
     with tempfile.TemporaryDirectory() as scratch, threadpool_limits(1):
-        try:
-            _, before = measured(opened_run(name, _FEW, Path(scratch) / "few"))
-        except InvalidInputError:  # too few for this one; all that it needs is loaded
-            before = _peak()
+        _, before = measured(opened_run(name, _FEW, Path(scratch) / "few"))
         try:
             run = opened_run(name, rows, Path(scratch) / "run")
             seconds, peak = measured(run)
