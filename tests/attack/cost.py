@@ -29,11 +29,13 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+import lincat
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
 from lincat.runs.loop import EvaluationRun
 from lincat.runs.sources import open_source
+from lincat.statistics.totals import Totals
 from lincat.truth.problems import PROBLEMS, problem_named
 
 SECONDS, MEGABYTES = 3.0, 300.0  # the bars
@@ -106,6 +108,20 @@ def watched(rows, seed, *, plans=9, months=60, levels=6, churn=0.02):
     return {
         name: np.array(x) for name, x in zip(names, zip(*found[:rows], strict=True), strict=True)
     }
+
+
+def few_states(rewards, gamma, high, *, intervals=12_000):
+    """Totals of two states whose rewards differ, and a grid for them."""
+    shares = np.ones((len(rewards), 2))
+    shares[1::2, 0] = 2.0
+    if max(rewards) >= 1000:
+        shares[-1] = 0.01  # a payoff that is rare, and far from the others
+    shares *= 1000.0 / shares.sum(axis=0)
+    cross = shares[:, :, None] * np.array([[0.9, 0.1], [0.02, 0.98]])
+    G = len(rewards)
+    given = (np.array(rewards, float), np.ones(G, int), np.full(G, np.nan))
+    totals = Totals(*given, cross, shares, 1000.0 * np.eye(2), count=2_000, weight=2_000.0)
+    return totals, lincat.Grid(0.0, high, intervals), gamma
 
 
 #: (a log by rows and seed, gamma, rows)

@@ -7,7 +7,8 @@ import pytest
 
 import lincat
 from lincat import CategoricalLSTD
-from lincat.solvers.batch import solve_totals
+from lincat.solvers.batch import not_reached, solve_totals
+from lincat.solvers.gmres import gmres
 from lincat.statistics.totals import Totals
 from tests.attack import cost
 
@@ -55,20 +56,6 @@ def test_rewards_of_1e60_have_figures():
     np.testing.assert_allclose(run.returns.mean(), 1e61, rtol=1e-9)
 
 
-def few_states(rewards, gamma, high, *, intervals=12_000):
-    """Totals of two states whose rewards differ, and a grid for them."""
-    shares = np.ones((len(rewards), 2))
-    shares[1::2, 0] = 2.0
-    if max(rewards) >= 1000:
-        shares[-1] = 0.01  # a payoff that is rare, and far from the others
-    shares *= 1000.0 / shares.sum(axis=0)
-    cross = shares[:, :, None] * np.array([[0.9, 0.1], [0.02, 0.98]])
-    G = len(rewards)
-    given = (np.array(rewards, float), np.ones(G, int), np.full(G, np.nan))
-    totals = Totals(*given, cross, shares, 1000.0 * np.eye(2), count=2_000, weight=2_000.0)
-    return totals, lincat.Grid(0.0, high, intervals), gamma
-
-
 @pytest.mark.parametrize(
     ("rewards", "gamma", "high"),
     [
@@ -80,7 +67,7 @@ def few_states(rewards, gamma, high, *, intervals=12_000):
     ],
 )
 def test_memory_of_a_solution_grows_with_intervals_and_not_with_their_square(rewards, gamma, high):
-    totals, grid, gamma = few_states(rewards, gamma, high)
+    totals, grid, gamma = cost.few_states(rewards, gamma, high)
     tracemalloc.start()
     solution = solve_totals(totals, grid, gamma)
     _, peak = tracemalloc.get_traced_memory()
@@ -92,7 +79,7 @@ def test_memory_of_a_solution_grows_with_intervals_and_not_with_their_square(rew
 
 @pytest.mark.parametrize("gamma", [0.5, 0.99])
 def test_a_ridge_draws_to_the_fixed_point_of_all_rows(gamma):
-    totals, grid, gamma = few_states((0, 1, 2), gamma, 4.0 / (1.0 - gamma), intervals=300)
+    totals, grid, gamma = cost.few_states((0, 1, 2), gamma, 4.0 / (1.0 - gamma), intervals=300)
     drawn = solve_totals(totals, grid, gamma, ridge=1e9).Theta
     share = totals.phi_sum.sum(axis=1) / totals.weight
     one = Totals(
@@ -103,3 +90,29 @@ def test_a_ridge_draws_to_the_fixed_point_of_all_rows(gamma):
     )
     alone = solve_totals(one, grid, gamma, method="dense").Theta
     np.testing.assert_allclose(drawn - alone, 0.0, atol=1e-7)
+
+
+def test_states_that_lead_back_to_each_other_are_solved_for():
+    run = lincat.evaluate(cost.watched(2_000, 0), gamma=0.99, intervals=200, validate=0)
+    solution = run.model.learner.solution_
+    assert solution.residual < 1e-9
+    assert solution.iterations < 50  # products; more than a thousand, or to no end
+
+
+def test_an_iteration_gives_up_as_soon_as_its_pace_will_not_do():
+    products = []
+
+    def turn(x):
+        products.append(1)
+        return x - 0.9999 * np.roll(x, 1)  # of which no polynomial of low degree is small
+
+    found = gmres(turn, lambda x: x, np.eye(1, 20_000)[0], tolerance=1e-12)
+    assert found.residual > 1e-12
+    assert len(products) < 200
+
+
+@pytest.mark.parametrize("method", ["auto", "krylov"])
+def test_what_is_not_reached_is_told_with_a_remedy_that_is_there(method):
+    words = str(not_reached(0.01, 1e-12, method))
+    assert ("--intervals" in words) == (method == "auto")
+    assert ("method=" in words) == (method != "auto")

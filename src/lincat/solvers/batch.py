@@ -56,7 +56,7 @@ class BatchSolution:
     residual : float
         ‖right − A Theta‖/‖right‖, in the norm of Sigma⁻¹ over the directions that the data reach.
     method : str
-        "dense", "sparse", "banded", "stein", "krylov" or "two_grid".
+        "dense", "sparse", "banded", "sweeps", "stein", "multigrid", "krylov" or "two_grid".
     iterations : int
         Products with the operator.
     rank : int
@@ -185,8 +185,9 @@ def solve_totals(
         Added to the diagonal of Sigma, relative to its mean: draws the distributions of all states
         together (towards the uniform one where the features span no constant). By default there is
         none; directions without data are dropped.
-    method : "auto", "dense", "sparse", "banded", "sweeps", "stein" or "krylov"
-        "auto" takes the one that is likely to be the fastest. Only a table has "sweeps".
+    method : "auto", "dense", "sparse", "banded", "sweeps", "stein", "multigrid" or "krylov"
+        "auto" takes the one that is likely to be the fastest, and "sparse" where that does not lead
+        there and factors take little memory. Only a table has "sweeps".
     tolerance : float
         Residual of the equation, relative to its right-hand side, that is aimed at. Rounding may
         stop it short where gamma is very near to 1; beyond 1e-9 that is an error.
@@ -231,7 +232,7 @@ def solve_totals(
     right, start = _centre(equation, tolerance)
     found = _found(equation, right, start, tolerance, method=method, coarse=coarse)
     if found.result.residual > max(tolerance, _ACCEPTED):
-        raise _not_reached(found.result.residual, tolerance, method, spectrum)
+        raise not_reached(found.result.residual, tolerance, method, spectrum)
     return BatchSolution(
         Theta=np.ascontiguousarray(whitening.up(found.result.x).T),
         residual=found.result.residual,
@@ -283,7 +284,7 @@ def _found(
     return found
 
 
-def _not_reached(
+def not_reached(
     residual: float, tolerance: float, method: str, spectrum: MeanSpectrum | None = None
 ) -> ConvergenceError:
     """Build the error, with a remedy that whoever chose the method, or did not, can take."""
@@ -440,5 +441,5 @@ def _pooled(equation: BatchEquation, share: FloatArray, tolerance: float) -> Flo
     inverse = build_inverse(pooled, choose_method(pooled))
     found = _solve(pooled, inverse, pooled.right, None, tolerance)
     if found.residual > max(tolerance, _ACCEPTED):
-        raise _not_reached(found.residual, tolerance, "auto")
+        raise not_reached(found.residual, tolerance, "auto")
     return np.ascontiguousarray(found.x[:, 0])
