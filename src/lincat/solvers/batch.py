@@ -440,6 +440,7 @@ def _pooled(equation: BatchEquation, share: FloatArray, tolerance: float) -> Flo
     pooled = BatchEquation(one, equation.all_discounts, equation.grid, whiten(one.Sigma))
     inverse = build_inverse(pooled, choose_method(pooled))
     found = _solve(pooled, inverse, pooled.right, None, tolerance)
-    if found.residual > max(tolerance, _ACCEPTED):
+    # Where nothing draws to it, it is only where to start.
+    if equation.whitening.added > 0.0 and found.residual > max(tolerance, _ACCEPTED):
         raise not_reached(found.residual, tolerance, "auto")
     return np.ascontiguousarray(found.x[:, 0])

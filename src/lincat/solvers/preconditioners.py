@@ -1,9 +1,10 @@
 """Inverses, exact or approximate, of the operator of a BatchEquation, by name.
 
 dense     LU of the matrix written down: tiny equations
-sparse    LU of the matrix as it is: tables in which a state has few successors
+sparse    LU of the matrix as it is: tables in which a state has few successors, or short logs
 banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
 sweeps    the part of a table that leads to states before (sweeps.py): days that follow each other
+multigrid grids that are coarser and coarser (multigrid.py): bands about as wide as the grid
 stein     the mean of the Bellman matrices, and the operator itself in slow directions (stein.py)
 krylov    none, and BiCGSTAB instead of GMRES: more features than a d x d matrix is wanted for
 """
@@ -60,27 +61,26 @@ def choose_method(equation: BatchEquation) -> str:
         if is_eliminated(equation):
             return "sparse"
         return "stein" if r <= _STEIN_FEATURES else "krylov"
-    if _is_wide(equation):
+    outcomes = np.count_nonzero(equation.cross)
+    if outcomes > r and _is_wide(equation):  # a single outcome of each fills no factors in
         return "multigrid"
-    if np.count_nonzero(equation.cross) <= _SUCCESSORS * r:
+    if outcomes <= _SUCCESSORS * r:
         return "sparse"
     lu, band = band_flops(K, r, *equation.bandwidth), (K, r, *equation.bandwidth)
     # A complex Schur form runs at a fraction of the speed of products.
     stein = _ITERATIONS * (_operator_flops(equation) + 24.0 * r**2 * K) + 200.0 * r**3
     fits = band_bytes(*band, itemsize=4 if lu > _SINGLE else 8) <= _BAND_BYTES
-    return "banded" if fits and lu <= max(stein, _SINGLE) else "stein"
+    if not fits or lu > max(stein, _SINGLE):
+        return "stein"
+    return "multigrid" if r <= _FEW and K * equation.bandwidth[0] > _STEPS else "banded"
 
 
 def _is_wide(equation: BatchEquation) -> bool:
     """Whether the Bellman matrices are no band to speak of: factors would hold nearly K² numbers.
 
-    Payoffs that lie far from where most returns do make them so, and discounts far below 1. With a
-    few features many narrow diagonals are too many already, as each takes a step of the factors.
+    Payoffs that lie far from where most returns do make them so, and discounts far below 1.
     """
-    K, (below, above) = equation.intervals, equation.bandwidth
-    width = 1 + below + above
-    if K * below > _STEPS and equation.size <= _FEW:
-        return True
+    K, width = equation.intervals, 1 + sum(equation.bandwidth)
     return width > _WIDE * K and float(K) * width * equation.size**2 > _MANY
 
 
