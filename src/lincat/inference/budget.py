@@ -165,7 +165,8 @@ def error_budget(
     """
     Phi = learner.sampled_features()
     Phi = Phi[:: -(-Phi.shape[0] // _STATES)]
-    sd = _deviations(learner.moments_.mean(Phi), learner.moments_.variance(Phi))
+    moments = learner.moments_
+    sd = _deviations(moments.variance(Phi), moments.pooled_variance(Phi))
     if not (sd > 0.0).all():  # all returns are the same
         return _concluded([], 0.0)
     errors = np.array(
@@ -227,7 +228,8 @@ def _on_grids(
     except (InvalidInputError, ConvergenceError):
         return _part("grid", None, "no solution on another number of intervals"), None, ()
     dists = [predict(one).proper() for one in (halved, learner, doubled)]
-    sd = _deviations(dists[1].mean(), dists[1].variance())
+    mean, variance = dists[1].mean(), dists[1].variance()
+    sd = _deviations(variance, float(np.mean(np.maximum(variance, 0.0)) + np.var(mean)))
     cvar, order, seen = extrapolate(*(dist.cvar(level) for dist in dists))
     std, _, std_seen = extrapolate(*(dist.std() for dist in dists))
     away = np.where(seen, cvar, dists[2].cvar(level)) - dists[1].cvar(level)
@@ -346,7 +348,6 @@ def _largest(parts: list[Part]) -> Part | None:
     return chosen[0]
 
 
-def _deviations(mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Standard deviations, at least a tenth of the pooled one."""
-    pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
+def _deviations(variance: FloatArray, pooled: float) -> FloatArray:
+    """Standard deviations, at least a tenth of the one with the pooled variance."""
     return np.sqrt(np.maximum(variance, _SMALLEST_SD**2 * pooled))

@@ -125,8 +125,7 @@ def compare_sites(
     totals = pooled.totals()
     whitening = whiten(totals.Sigma, ridge=ridge)
     discount = totals.discount(gamma)
-    mean = float(phi @ moments.value)
-    variance = float(phi @ moments.second) - mean**2
+    mean, variance = float(phi @ moments.value), float(moments.variance(phi[None, :])[0])
     found, weights = [], []
     for site in sites:
         pairs = [scores(site.block_totals(i), moments, gamma) for i in range(site.n_blocks)]

@@ -46,7 +46,7 @@ def diagnosis_of(model: Model, level: float = 0.05, asked: Any = None) -> Diagno
         return None
     Phi = learner.typical_features(_STATES)
     mean, variance = _moments(learner, Phi)
-    pooled = _pooled_sd(model, mean, variance)
+    pooled = _pooled_sd(model, learner, Phi)
     sd = _unit(variance, pooled)
     errors = moment_errors(
         learner.statistics_, learner.moments_, learner.gamma, Phi, ridge=learner.ridge
@@ -85,8 +85,7 @@ def widening_of(model: Model) -> float:
         totals, learner.gamma, learner.grid_, learner.Theta_, whitening=whitening
     )
     added = np.maximum(np.asarray(Phi @ weights), 0.0) * learner.grid_.spacing**2
-    mean, variance = _moments(learner, Phi)
-    sd = _unit(variance, _pooled_sd(model, mean, variance))
+    sd = _unit(_moments(learner, Phi)[1], _pooled_sd(model, learner, Phi))
     inside = sd > 0.0
     if not inside.any():
         return 0.0
@@ -115,13 +114,13 @@ def _moments(learner: CategoricalLSTD, Phi: FeatureMatrix) -> tuple[FloatArray, 
     return learner.moments_.mean(Phi), np.maximum(learner.moments_.variance(Phi), 0.0)
 
 
-def _pooled_sd(model: Model, mean: FloatArray, variance: FloatArray) -> float:
+def _pooled_sd(model: Model, learner: CategoricalLSTD, Phi: FeatureMatrix) -> float:
     """The standard deviation of returns, all states together, in the units that are learned in.
 
     Part of it may be that of a potential; where units differ from state to state, the large ones
     count, so that it is rather too small.
     """
-    pooled = float(np.mean(variance) + np.var(mean))
+    pooled = learner.moments_.pooled_variance(Phi)
     if model.potential is not None:
         unit = 1.0 if model.scale is None else model.scale.large
         pooled += 0.0 if unit is None else (model.potential.spread / unit) ** 2

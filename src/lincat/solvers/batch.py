@@ -21,7 +21,13 @@ from lincat.core.grid import Grid
 from lincat.solvers.equation import BatchEquation
 from lincat.solvers.gmres import REDUCTION, GmresResult, cycle_of_many, gmres
 from lincat.solvers.krylov import ConvergenceError, solve_contraction
-from lincat.solvers.preconditioners import METHODS, Inverse, build_inverse, choose_method
+from lincat.solvers.preconditioners import (
+    METHODS,
+    Inverse,
+    build_inverse,
+    choose_method,
+    is_eliminated,
+)
 from lincat.solvers.spectrum import MeanSpectrum, mean_spectrum, no_single_solution
 from lincat.solvers.two_grid import finer, two_grid
 from lincat.solvers.whitening import whiten
@@ -50,7 +56,7 @@ class BatchSolution:
     residual : float
         ‖right − A Theta‖/‖right‖, in the norm of Sigma⁻¹ over the directions that the data reach.
     method : str
-        "dense", "sparse", "banded", "stein", "krylov" or "two_grid".
+        "dense", "sparse", "banded", "sweeps", "stein", "multigrid", "krylov" or "two_grid".
     iterations : int
         Products with the operator.
     rank : int
@@ -125,13 +131,16 @@ class BatchSolution:
         if kept is None:
             yield from self._equation.scores(self.Theta, parts)
             return
-        inner = (
-            part.restricted(kept) if scipy.sparse.issparse(part.cross) else part for part in parts
-        )
+        inner = (self._of_rows_that_occur(part, kept) for part in parts)
         for score in self._equation.scores(self.Theta[kept], inner):
             out = np.zeros_like(self.Theta)
             out[kept] = score
             yield out
+
+    def _of_rows_that_occur(self, part: Totals, kept: IntArray) -> Totals:
+        if part.n_features == len(kept) < len(self.Theta) or not scipy.sparse.issparse(part.cross):
+            return part  # it is of those already
+        return part.restricted(kept, dense=not self._equation.is_sparse)
 
     def _whitened_Theta(self) -> FloatArray:
         """The X that is Theta in whitened coordinates, (K, r): Wᵀ (Sigma + ridge) W = I."""
@@ -176,8 +185,9 @@ def solve_totals(
         Added to the diagonal of Sigma, relative to its mean: draws the distributions of all states
         together (towards the uniform one where the features span no constant). By default there is
         none; directions without data are dropped.
-    method : "auto", "dense", "sparse", "banded", "sweeps", "stein" or "krylov"
-        "auto" takes the one that is likely to be the fastest. Only a table has "sweeps".
+    method : "auto", "dense", "sparse", "banded", "sweeps", "stein", "multigrid" or "krylov"
+        "auto" takes the one that is likely to be the fastest, and "sparse" where that does not lead
+        there and factors take little memory. Only a table has "sweeps".
     tolerance : float
         Residual of the equation, relative to its right-hand side, that is aimed at. Rounding may
         stop it short where gamma is very near to 1; beyond 1e-9 that is an error.
@@ -200,69 +210,111 @@ def solve_totals(
     """
     gamma = check_number(gamma, "gamma", low=0.0, high=1.0)
     check_choice(method, "method", ("auto", *METHODS))
-    kept = None if method == "sweeps" else _small_table(totals, grid.intervals)
-    if kept is not None:
-        inner = solve_totals(
-            totals.restricted(kept),
-            grid,
-            gamma,
-            ridge=ridge,
-            method=method,
-            tolerance=tolerance,
-            coarse=coarse,
-        )
-        return _spread_out(inner, kept, totals.n_features)
+    if scipy.sparse.issparse(totals.cross):
+        kept = np.flatnonzero(totals.Sigma.diagonal() > 0.0)
+        dense = method != "sweeps" and _is_small(totals, kept, grid.intervals)
+        if dense or (ridge == 0.0 and _leaves_rows_out(totals, kept)):
+            inner = solve_totals(
+                totals.restricted(kept, dense=dense),
+                grid,
+                gamma,
+                ridge=ridge,
+                method=method,
+                tolerance=tolerance,
+                coarse=coarse,
+            )
+            return _spread_out(inner, kept, totals.n_features)
     whitening = whiten(totals.Sigma, ridge=check_number(ridge, "ridge", low=0.0))
     equation = BatchEquation(totals, totals.discount(gamma), grid, whitening)
     spectrum = mean_spectrum(equation.mean_matrix)
     if spectrum.is_singular:
         raise no_single_solution(totals.discount(gamma))
-    right, start = _centre(equation)
-    found, before = None, equation.applied
-    chosen, inverse = "two_grid", None if coarse is None else coarse._inverse
-    if coarse is not None and inverse is not None:
-        inverse = two_grid(inverse)
-        found = _solve(equation, inverse, right, finer(coarse._whitened_Theta()), tolerance)
-    if found is None or found.residual > max(tolerance, _ACCEPTED):
-        chosen = choose_method(equation) if method == "auto" else method
-        inverse = build_inverse(equation, chosen)
-        before = equation.applied
-        found = _solve(equation, inverse, right, start, tolerance)
-    if found.residual > max(tolerance, _ACCEPTED):
-        reason = (
-            ""
-            if spectrum.is_contraction
-            else f"; the equation is no contraction (spectral radius {spectrum.radius:.6g})"
-        )
-        raise ConvergenceError(
-            f"the fixed point was not reached: relative residual {found.residual:.3g}, wanted "
-            f"{tolerance:.3g}{reason}; try method='dense', a lower gamma or a ridge"
-        )
+    right, start = _centre(equation, tolerance)
+    found = _found(equation, right, start, tolerance, method=method, coarse=coarse)
+    if found.result.residual > max(tolerance, _ACCEPTED):
+        raise not_reached(found.result.residual, tolerance, method, spectrum)
     return BatchSolution(
-        Theta=np.ascontiguousarray(whitening.up(found.x).T),
-        residual=found.residual,
-        method=chosen,
-        iterations=equation.applied - before,
+        Theta=np.ascontiguousarray(whitening.up(found.result.x).T),
+        residual=found.result.residual,
+        method=found.method,
+        iterations=found.applied,
         rank=whitening.rank,
         null_directions=whitening.null,
         spectrum=spectrum,
         _equation=equation,
-        _inverse=inverse,
+        _inverse=found.inverse,
     )
 
 
-def _small_table(totals: Totals, intervals: int) -> IntArray | None:
-    """The rows of a table that occur, if dense sums of those alone cost no more than sparse ones.
+@dataclass(frozen=True)
+class _Found:
+    """What a method found, and how."""
+
+    result: GmresResult
+    method: str
+    inverse: Inverse | None
+    applied: int  # products with the operator
+
+
+def _found(
+    equation: BatchEquation,
+    right: FloatArray,
+    start: FloatArray | None,
+    tolerance: float,
+    *,
+    method: str,
+    coarse: BatchSolution | None,
+) -> _Found:
+    """Solve by a coarse grid's factors, or a method; by elimination where an iteration stalls."""
+
+    def by(name: str, inverse: Inverse | None, start: FloatArray | None) -> _Found:
+        before = equation.applied
+        result = _solve(equation, inverse, right, start, tolerance)
+        return _Found(result, name, inverse, equation.applied - before)
+
+    enough = max(tolerance, _ACCEPTED)
+    if coarse is not None and coarse._inverse is not None:
+        found = by("two_grid", two_grid(coarse._inverse), finer(coarse._whitened_Theta()))
+        if found.result.residual <= enough:
+            return found
+    name = choose_method(equation) if method == "auto" else method
+    found = by(name, build_inverse(equation, name), start)
+    if method == "auto" and found.result.residual > enough and is_eliminated(equation, name):
+        found = by("sparse", build_inverse(equation, "sparse"), start)
+    return found
+
+
+def not_reached(
+    residual: float, tolerance: float, method: str, spectrum: MeanSpectrum | None = None
+) -> ConvergenceError:
+    """Build the error, with a remedy that whoever chose the method, or did not, can take."""
+    radius = np.nan if spectrum is None else spectrum.radius
+    reason = f"; the equation is no contraction (spectral radius {radius:.6g})"
+    remedy = "fewer intervals (--intervals), a lower gamma (--gamma) or fewer features (--features)"
+    if method != "auto":
+        remedy = "method='dense', a lower gamma or a ridge"
+    return ConvergenceError(
+        f"the fixed point was not reached: relative residual {residual:.3g}, wanted "
+        f"{tolerance:.3g}{reason if radius >= 1.0 else ''}; try {remedy}"
+    )
+
+
+def _leaves_rows_out(totals: Totals, kept: IntArray) -> bool:
+    """Whether some rows of a table never occur: a table has room for ids that may come."""
+    return 0 < len(kept) < totals.n_features and np.count_nonzero(
+        scipy.sparse.coo_array(totals.Sigma).data
+    ) == len(kept)
+
+
+def _is_small(totals: Totals, kept: IntArray, intervals: int) -> bool:
+    """Whether dense sums of the rows that occur cost no more than sparse ones.
 
     They do where most pairs of states and rewards never occur: weekdays of a dozen stores.
     """
-    if not scipy.sparse.issparse(totals.cross):
-        return None
-    kept = np.flatnonzero(totals.Sigma.diagonal() > 0.0)
     dense = len(totals.reward) * len(kept) ** 2
     filled = _FILLED * scipy.sparse.coo_array(totals.cross).nnz
     most = min(max(filled, _SMALL_PRODUCT // intervals), _LARGE_SUMS)
-    return kept if dense <= most and len(kept) <= _SMALL else None
+    return dense <= most and len(kept) <= _SMALL
 
 
 def _spread_out(inner: BatchSolution, kept: IntArray, d: int) -> BatchSolution:
@@ -353,13 +405,12 @@ def _solve(
     left, scale = right - X + equation.apply(X), float(np.linalg.norm(right))
     norm = float(np.linalg.norm(left))
     if norm > tolerance * scale:
-        found = solve_contraction(equation.apply, left, tolerance=tolerance * scale / norm)
-        X = X + found
+        X = X + solve_contraction(equation.apply, left, tolerance=tolerance * scale / norm)
     norm = float(np.linalg.norm(right - X + equation.apply(X)))
     return GmresResult(X, norm / scale if scale > 0.0 else 0.0, 0)
 
 
-def _centre(equation: BatchEquation) -> tuple[FloatArray, FloatArray | None]:
+def _centre(equation: BatchEquation, tolerance: float) -> tuple[FloatArray, FloatArray | None]:
     """Return the right-hand side, and where to start: the fixed point of an intercept alone.
 
     If phi·e = 1 on all rows, that is Theta = e (f − u)ᵀ, f the fixed point of all rows as one
@@ -372,11 +423,24 @@ def _centre(equation: BatchEquation) -> tuple[FloatArray, FloatArray | None]:
     constant = plain.up(plain.down(phi_sum))
     if abs(phi_sum @ constant - totals.weight) > 1e-9 * totals.weight:
         return equation.right, None
-    share = totals.phi_sum @ constant / totals.weight
-    K = equation.intervals
-    moving = scipy.sparse.csr_array(share[equation.moving][None, :])
-    mean = scipy.sparse.kron(moving, scipy.sparse.eye_array(K), format="csr") @ equation.stack
-    pooled = np.linalg.solve(np.eye(K) - mean.toarray(), share @ equation.offsets)
+    pooled = _pooled(equation, totals.phi_sum @ constant / totals.weight, tolerance)
     penalty = whitening.added * whitening.down(constant)
     start = np.outer(pooled, whitening.down(phi_sum) + penalty)
     return equation.right + np.outer(pooled, penalty), start
+
+
+def _pooled(equation: BatchEquation, share: FloatArray, tolerance: float) -> FloatArray:
+    """The fixed point f − u, (K,), of one state with such shares of rows in each group.
+
+    The same equation with a single feature, by the same methods: no matrix of K² numbers.
+    """
+    one = replace(
+        equation.totals, cross=share[:, None, None], phi_sum=share[:, None], Sigma=np.ones((1, 1))
+    )
+    pooled = BatchEquation(one, equation.all_discounts, equation.grid, whiten(one.Sigma))
+    inverse = build_inverse(pooled, choose_method(pooled))
+    found = _solve(pooled, inverse, pooled.right, None, tolerance)
+    # Where nothing draws to it, it is only where to start.
+    if equation.whitening.added > 0.0 and found.residual > max(tolerance, _ACCEPTED):
+        raise not_reached(found.residual, tolerance, "auto")
+    return np.ascontiguousarray(found.x[:, 0])

@@ -100,7 +100,8 @@ class BatchEquation:
                 whitened[:] = whitening.down(whitening.down(totals.cross[g].T).T)
         #: B_g of the groups that lead somewhere, one below the other (G' * K, K).
         self.stack = bellman_stack(self.reward, self.discount, grid)
-        self._all_discounts = discount
+        #: Of every group, those that lead nowhere among them.
+        self.all_discounts = discount
 
     def _arranged(self, totals: Totals) -> Outcomes:
         d = totals.n_features
@@ -140,7 +141,7 @@ class BatchEquation:
     @cached_property
     def offsets(self) -> FloatArray:
         """b_g of all groups, shape (G, K) (Eq. (bt) without the feature)."""
-        K, discount = self.intervals, self._all_discounts
+        K, discount = self.intervals, self.all_discounts
         uniform = uniform_cdf(K)
         shifts = reward_shifts(self.totals.reward, discount, self.grid)
         out = np.empty((len(shifts), K))
@@ -196,6 +197,14 @@ class BatchEquation:
     def entries(self) -> int:
         """The number of entries of all N_g that are not zero, where they are sparse."""
         return len(self.outcomes.data)
+
+    def group(self, g: int) -> scipy.sparse.csr_array:
+        """Return Ñ_g of a table, (r, r), for the g-th group that leads somewhere."""
+        chosen = self.outcomes.group == g
+        place = (self.outcomes.row[chosen], self.outcomes.column[chosen])
+        shape = (self.totals.n_features, self.totals.n_features)
+        N = scipy.sparse.csr_array((self.outcomes.data[chosen], place), shape=shape)
+        return scipy.sparse.csr_array(self.whitening.inner(N))
 
     def projected(self, directions: FloatArray) -> FloatArray:
         """Return Zᵀ Ñ_g Z of every group that leads somewhere, for Z of shape (r, s)."""

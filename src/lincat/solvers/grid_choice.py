@@ -104,8 +104,7 @@ def choose_grid(
     """
     moments = solve_moments(totals, gamma, whitening=whitening)
     mean, variance = moments.mean(Phi), moments.variance(Phi)
-    pooled = float(np.mean(np.maximum(variance, 0.0)) + np.var(mean))
-    floor = _SMALLEST_SD * math.sqrt(pooled)
+    floor = _SMALLEST_SD * math.sqrt(moments.pooled_variance(Phi))
     sd = np.sqrt(np.maximum(variance, floor**2))
     low, high = _range(totals, gamma, mean, sd, attainable=attainable)
     added = np.asarray(Phi @ widening(totals, gamma, whitening=whitening))

@@ -12,6 +12,7 @@ from lincat._typing import FloatArray
 # Products with A before the true residual is computed again, and how often that may happen.
 _CYCLE = 60
 _CYCLES = 500
+_SEEN = 10  # of those, after which their pace is looked at
 _GMRES = {"restart": _CYCLE // 2, "maxiter": 2}
 
 
@@ -37,9 +38,13 @@ def solve_contraction(
     x = offset.ravel().copy()  # one step of the fixed-point iteration from zero
     residual = offset.ravel() - operator @ x
     norm = float(np.linalg.norm(residual))
-    for _ in range(_CYCLES):
+    first = norm
+    for cycle in range(_CYCLES):
         if norm <= tolerance * scale:
             return x.reshape(shape)
+        # A run may do little, but ten of them show a pace at which the limit will do, or not.
+        if cycle >= _SEEN and norm / first > (tolerance * scale / first) ** (cycle / _CYCLES):
+            break
         reduction = max(0.1 * tolerance * scale / norm, 1e-3)
         for method, options in ((bicgstab, {"maxiter": _CYCLE // 2}), (gmres, _GMRES)):
             step, _ = method(operator, residual, rtol=reduction, **options)

@@ -8,8 +8,12 @@ With δ_g the discount of group g, every one of them is a value function v(s) = 
     second moment   η = δ²,   y = Σ_g r_g² c_g + 2 δ_g r_g N_g psi        (the square of r + δ G')
     widening        η = δ²,   y = Σ w phi E[u(1 − u)]
 
-The last is the variance that a grid adds, in units of spacing²: u is the fractional position of
+    steps           η = δ,    y = Σ w phi
+
+The widening is the variance that a grid adds, in units of spacing²: u is the fractional position of
 r + δ x on the grid, and projecting a point between two atoms adds u(1 − u) spacing² of variance.
+The steps, each counted by its discount, are those that a return sums: so often its figures are
+rounded, and a variance, which is a difference of two large numbers, is told no better than that.
 """
 
 from __future__ import annotations
@@ -30,35 +34,68 @@ from lincat.solvers.spectrum import no_single_solution
 from lincat.solvers.whitening import Whitening, whiten
 from lincat.statistics.totals import Totals
 
+_EPS = float(np.finfo(np.float64).eps)
 _SINGULAR = 1e-13  # reciprocal condition number below which a matrix has no inverse to speak of
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Weights of the mean and of the second moment of the return, each of shape (d,)."""
+    """Weights of mean, second moment and discounted steps of the return, each of shape (d,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lincat.solvers.moments import Moments
+    >>> rounded = Moments(np.array([770.0]), np.array([592900.00000001]), np.array([100.0]))
+    >>> rounded.variance(np.ones((1, 1))), rounded.pooled_variance(np.ones((1, 1)))
+    (array([0.]), 0.0)
+    """
 
     value: FloatArray
     second: FloatArray
+    steps: FloatArray
 
     def mean(self, Phi: FeatureMatrix) -> FloatArray:
         """Return the mean of the return for each row of features."""
         return np.asarray(Phi @ self.value)
 
     def variance(self, Phi: FeatureMatrix) -> FloatArray:
-        """Return its variance; features that are not exact may make it negative."""
-        return np.asarray(Phi @ self.second) - self.mean(Phi) ** 2
+        """Return its variance; features that are not exact may make it negative.
+
+        It is zero where it is no larger than what rounding alone may leave of what is certain.
+        """
+        second, square = np.asarray(Phi @ self.second), self.mean(Phi) ** 2
+        return _unless_rounding(second - square, self._rounding(Phi) * (np.abs(second) + square))
+
+    def pooled_variance(self, Phi: FeatureMatrix) -> float:
+        """Return the variance of the return from any of these states, whichever it is."""
+        mean = self.mean(Phi)
+        between = mean - mean.mean()
+        between = _unless_rounding(between, self._rounding(Phi) * np.abs(mean))
+        within = np.maximum(self.variance(Phi), 0.0)
+        return float(np.mean(within) + np.var(between))
+
+    def _rounding(self, Phi: FeatureMatrix) -> FloatArray:
+        """The share of a moment that may be rounding: that of a number, once for each step."""
+        return np.asarray(_EPS * np.maximum(np.asarray(Phi @ self.steps), 1.0))
 
     def arrays(self) -> dict[str, FloatArray]:
         """Return the weights as named arrays, for files."""
-        return {"value": self.value, "second": self.second}
+        return {"value": self.value, "second": self.second, "steps": self.steps}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, FloatArray], n_features: int) -> Moments:
         """Return what :meth:`arrays` took apart."""
-        value, second = (
-            check_array(arrays[name], name, shape=(n_features,)) for name in ("value", "second")
+        kept = {"steps": np.zeros(n_features), **arrays}  # older files know none
+        value, second, steps = (
+            check_array(kept[name], name, shape=(n_features,))
+            for name in ("value", "second", "steps")
         )
-        return cls(value, second)
+        return cls(value, second, steps)
+
+
+def _unless_rounding(figure: FloatArray, rounding: FloatArray) -> FloatArray:
+    return np.where(np.abs(figure) <= rounding, 0.0, figure)
 
 
 def solve_moments(
@@ -92,11 +129,13 @@ def solve_moments(
     whitening = whitening or whiten(totals.Sigma, ridge=ridge)
     reward = totals.reward
     pull, mean, second = _pooled(totals, discount, whitening)
-    right = totals.phi_sum.T @ reward + mean * pull
-    value = solve_linear(totals, discount, right, whitening=whitening)
+    right = np.stack([totals.phi_sum.T @ reward + mean * pull, totals.phi_sum.sum(axis=0)], axis=1)
+    value, steps = np.ascontiguousarray(
+        solve_linear(totals, discount, right, whitening=whitening).T
+    )
     ahead = cross_sum(totals, (2.0 * discount * reward)[:, None] * value)
     right = totals.phi_sum.T @ reward**2 + ahead + second * pull
-    return Moments(value, solve_linear(totals, discount**2, right, whitening=whitening))
+    return Moments(value, solve_linear(totals, discount**2, right, whitening=whitening), steps)
 
 
 def _pooled(

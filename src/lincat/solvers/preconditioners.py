@@ -1,9 +1,10 @@
 """Inverses, exact or approximate, of the operator of a BatchEquation, by name.
 
 dense     LU of the matrix written down: tiny equations
-sparse    LU of the matrix as it is: tables in which a state has few successors
+sparse    LU of the matrix as it is: tables in which a state has few successors, or short logs
 banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
 sweeps    the part of a table that leads to states before (sweeps.py): days that follow each other
+multigrid grids that are coarser and coarser (multigrid.py): bands about as wide as the grid
 stein     the mean of the Bellman matrices, and the operator itself in slow directions (stein.py)
 krylov    none, and BiCGSTAB instead of GMRES: more features than a d x d matrix is wanted for
 """
@@ -21,16 +22,24 @@ from lincat._arguments import fail
 from lincat._typing import FloatArray
 from lincat.solvers.blocks import BlockBandedLU, band_bytes, band_flops
 from lincat.solvers.equation import BatchEquation
+from lincat.solvers.krylov import ConvergenceError
+from lincat.solvers.multigrid import Level, MultigridSolver, on_intervals
 from lincat.solvers.stein import SlowFastSolver, SteinSolver, slow_directions
 from lincat.solvers.sweeps import SweepSolver, share_before, successors_first
 
-METHODS = ("dense", "sparse", "banded", "sweeps", "stein", "krylov")
+METHODS = ("dense", "sparse", "banded", "sweeps", "stein", "multigrid", "krylov")
 Inverse = Callable[[FloatArray], FloatArray]
 
 _DENSE = 400  # unknowns up to which the matrix is written down
 _SUCCESSORS = 3  # outcomes of a state, on average, up to which factors stay sparse
 _SINGLE = 5e9  # operations from which factors in float32 are enough, as GMRES refines them
 _BAND_BYTES = 3e9
+# Numbers in factors from which a band of a quarter of the grid is too wide to be stored as one.
+_WIDE, _MANY = 0.25, 2.0**24
+_STEPS = 4e5  # of banded factors, some microseconds each however small blocks are
+_FEW = 32  # features up to which steps cost more than products; intervals that tell of more
+# Numbers in sparse factors, in single precision, and the power of intervals by which they grow.
+_HELD, _GROWTH = 5e7, 1.35
 _ITERATIONS = 20.0  # that "stein" takes, about
 _SLOW = (256, 192, 128, 96, 64, 48, 32, 24, 16, 8)  # how many slow directions it may take
 _SLOW_BYTES = 3e8
@@ -49,14 +58,57 @@ def choose_method(equation: BatchEquation) -> str:
             N = equation.mean_matrix
             if share_before(N, successors_first(N)) >= _SWEPT:
                 return "sweeps"
+        if is_eliminated(equation):
+            return "sparse"
         return "stein" if r <= _STEIN_FEATURES else "krylov"
-    if np.count_nonzero(equation.cross) <= _SUCCESSORS * r:
+    outcomes = np.count_nonzero(equation.cross)
+    if outcomes > r and _is_wide(equation):  # a single outcome of each fills no factors in
+        return "multigrid"
+    if outcomes <= _SUCCESSORS * r:
         return "sparse"
     lu, band = band_flops(K, r, *equation.bandwidth), (K, r, *equation.bandwidth)
     # A complex Schur form runs at a fraction of the speed of products.
     stein = _ITERATIONS * (_operator_flops(equation) + 24.0 * r**2 * K) + 200.0 * r**3
     fits = band_bytes(*band, itemsize=4 if lu > _SINGLE else 8) <= _BAND_BYTES
-    return "banded" if fits and lu <= max(stein, _SINGLE) else "stein"
+    if not fits or lu > max(stein, _SINGLE):
+        return "stein"
+    return "multigrid" if r <= _FEW and K * equation.bandwidth[0] > _STEPS else "banded"
+
+
+def _is_wide(equation: BatchEquation) -> bool:
+    """Whether the Bellman matrices are no band to speak of: factors would hold nearly K² numbers.
+
+    Payoffs that lie far from where most returns do make them so, and discounts far below 1.
+    """
+    K, width = equation.intervals, 1 + sum(equation.bandwidth)
+    return width > _WIDE * K and float(K) * width * equation.size**2 > _MANY
+
+
+def is_eliminated(equation: BatchEquation, tried: str = "") -> bool:
+    """Whether sparse factors of the whole equation take little memory, and were not yet tried.
+
+    Of tables that is seen on few intervals: what the factors hold grows a little faster than they
+    do. States of a short log have few successors, and most of them are followed by one another.
+    """
+    if tried in ("dense", "sparse", "banded"):
+        return False
+    if not equation.is_table:
+        band = band_bytes(equation.intervals, equation.size, *equation.bandwidth, 8)
+        return band <= 8.0 * _MANY
+    few = equation
+    for fewest in (1, _FEW):
+        if equation.intervals <= fewest:
+            return True
+        few = on_intervals(equation, fewest)
+        try:
+            factors = splu(_system(few))
+        except RuntimeError:  # singular, as far as single precision tells
+            return False
+        held, finer = factors.L.nnz + factors.U.nnz, equation.intervals / fewest
+        # A state that is joined to another at one atom may be so at all of them.
+        if held * (_FEW**2 if fewest == 1 else finer**_GROWTH) > _HELD:
+            return False
+    return True
 
 
 def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
@@ -74,6 +126,8 @@ def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
         if not equation.is_table:
             raise fail("method", "'sweeps' for tables alone", "other features")
         return SweepSolver(equation, successors_first(equation.mean_matrix)).solve
+    if method == "multigrid":
+        return _multigrid(equation)
     return _stein(equation) if method == "stein" else None
 
 
@@ -99,14 +153,54 @@ def _dense(equation: BatchEquation) -> Inverse:
     )
 
 
+def _multigrid(equation: BatchEquation) -> Inverse:
+    fewest = max(_DENSE // equation.size, 1)
+    levels, coarser = [], equation
+    while coarser.intervals > fewest:
+        finer = coarser
+        coarser = on_intervals(finer, max(-(-finer.intervals // 2), fewest))
+        levels.append(Level(finer, coarser))
+    return MultigridSolver(levels, _dense(coarser)).solve
+
+
 def _sparse(equation: BatchEquation) -> Inverse:
+    n, r = equation.intervals * equation.size, equation.size
+    try:
+        factors = splu(_system(equation))
+    except RuntimeError:
+        raise ConvergenceError(
+            "the fixed point was not reached: its factors are singular"
+        ) from None
+
+    def solve(right: FloatArray) -> FloatArray:
+        if not equation.is_sparse:
+            return np.asarray(factors.solve(right.reshape(-1, n).T).T.reshape(right.shape))
+        # State by state, in the precision of the factors: GMRES refines.
+        columns = right.reshape(-1, equation.intervals, r).transpose(2, 1, 0).reshape(n, -1)
+        solved: FloatArray = factors.solve(np.ascontiguousarray(columns, dtype=np.float32))
+        shape = (r, equation.intervals, -1)
+        return solved.reshape(shape).transpose(2, 1, 0).astype(np.float64).reshape(right.shape)
+
+    return solve
+
+
+def _system(equation: BatchEquation) -> scipy.sparse.csc_array:
+    """The matrix of X ↦ X − Σ_g B_g X Ñ_gᵀ: of X atom by atom, or of a table state by state."""
     K, r = equation.intervals, equation.size
     matrix = scipy.sparse.eye_array(K * r, format="csr")
-    for g, cross in enumerate(equation.cross):
-        push = equation.stack[g * K : (g + 1) * K]
-        matrix = matrix - scipy.sparse.kron(push, scipy.sparse.csr_array(cross), format="csr")
-    factors = splu(scipy.sparse.csc_array(matrix))
-    return lambda R: np.asarray(factors.solve(R.reshape(-1, K * r).T).T.reshape(R.shape))
+    if not equation.is_sparse:
+        for g, cross in enumerate(equation.cross):
+            push = equation.stack[g * K : (g + 1) * K]
+            matrix = matrix - scipy.sparse.kron(push, scipy.sparse.csr_array(cross), format="csr")
+        return scipy.sparse.csc_array(matrix)
+    parts = [
+        scipy.sparse.kron(equation.group(g), equation.stack[g * K : (g + 1) * K], format="coo")
+        for g in range(len(equation.discount))
+    ]
+    place = tuple(np.concatenate([getattr(x, axis) for x in parts]) for axis in ("row", "col"))
+    entries = np.concatenate([x.data for x in parts])
+    pushed = scipy.sparse.csc_array((entries, place), shape=(K * r, K * r))
+    return scipy.sparse.csc_array(matrix - pushed, dtype=np.float32)
 
 
 def _banded(equation: BatchEquation) -> Inverse:

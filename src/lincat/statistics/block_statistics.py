@@ -12,6 +12,7 @@ import numpy as np
 from lincat._arguments import check_integer, fail
 from lincat._room import check_room
 from lincat._typing import ArrayLike, FloatArray, IntArray
+from lincat.data.rewards import EXPECTED, LARGEST
 from lincat.data.transitions import Transitions
 from lincat.statistics.blocks import Block, Blocks, Sums
 from lincat.statistics.dense import DenseSums
@@ -307,6 +308,9 @@ class Statistics:
             raise fail("transitions", "lincat.Transitions", type(transitions).__name__)
         if not len(transitions):
             raise fail("transitions", "at least one transition", "none")
+        large = np.abs(transitions.reward_seen).max()
+        if not large <= LARGEST:
+            raise fail("reward", EXPECTED, f"{large:g}")
         d = transitions.n_features
         if d is None and self.n_features is None:
             remedy = "pass n_features= to Statistics"

@@ -128,17 +128,14 @@ class Totals:
             cross = np.tensordot(shares, self.cross, 1)
         return replace(self, cross=cross, phi_sum=shares @ self.phi_sum)
 
-    def restricted(self, kept: IntArray) -> Totals:
-        """Return dense sums over some of the features, as if the others were zero."""
-        d, G = self.n_features, len(self.reward)
-        place = np.full(d, -1)
-        place[kept] = np.arange(len(kept))
-        entries = scipy.sparse.coo_array(self.cross)
-        group, row = np.divmod(entries.row, d)
-        inside = (place[row] >= 0) & (place[entries.col] >= 0)
-        cross = np.zeros((G, len(kept), len(kept)))
-        at = (group[inside], place[row[inside]], place[entries.col[inside]])
-        np.add.at(cross, at, entries.data[inside])
-        Sigma = scipy.sparse.csr_array(self.Sigma)[kept][:, kept].toarray()
+    def restricted(self, kept: IntArray, *, dense: bool = True) -> Totals:
+        """Return sums over some of the features, as if the others were zero; dense, or sparse."""
+        G = len(self.reward)
+        rows = (np.arange(G)[:, None] * self.n_features + kept).ravel()
+        cross = scipy.sparse.csr_array(scipy.sparse.csr_array(self.cross)[rows][:, kept])
+        Sigma = scipy.sparse.csr_array(scipy.sparse.csr_array(self.Sigma)[kept][:, kept])
         phi_sum = np.ascontiguousarray(self.phi_sum[:, kept])
-        return replace(self, cross=cross, phi_sum=phi_sum, Sigma=Sigma)
+        if not dense:
+            return replace(self, cross=cross, phi_sum=phi_sum, Sigma=Sigma)
+        blocks = cross.toarray().reshape(G, len(kept), len(kept))
+        return replace(self, cross=blocks, phi_sum=phi_sum, Sigma=Sigma.toarray())

@@ -11,6 +11,7 @@ import numpy as np
 from lincat._arguments import InvalidInputError, fail
 from lincat._typing import BoolArray, FloatArray, IntArray
 from lincat.data.mixed import mixed_of
+from lincat.data.rewards import EXPECTED, can_be_summed
 from lincat.tables import cells
 from lincat.tables.layout import Layout
 from lincat.tables.readers import Chunk
@@ -97,6 +98,12 @@ class _Cells:
             return None
         values = cells.numbers(self._columns[name])
         self._note(name, ~good(values), expected)
+        return values
+
+    def rewards(self, name: str | None) -> FloatArray | None:
+        values = self.numbers(name, "a finite number", np.isfinite)
+        if name is not None and values is not None:
+            self._note(name, np.isfinite(values) & ~can_be_summed(values), EXPECTED)
         return values
 
     def flags(self, name: str | None) -> BoolArray | None:
@@ -246,7 +253,7 @@ def checked_rows(
     observation = made.observations(found.observation, None if room is None else room[1:])
     following = found.next_observation
     following = None if following is None else made.observations(following)
-    reward = made.numbers(found.reward, "a finite number", np.isfinite)
+    reward = made.rewards(found.reward)
     step = made.steps(found.step)
     rows = Rows(
         path=path,
