@@ -19,6 +19,7 @@ import stat
 import tempfile
 import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from lincat._arguments import fail
@@ -65,7 +66,7 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
     A link in its place is replaced; a pipe or a device, as a link or not, is left alone.
     """
-    if path.exists():
+    with suppress(FileNotFoundError):
         _check_regular(path, os.stat(path))
     data = content.encode() if isinstance(content, str) else content
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -90,7 +91,7 @@ def append(path: Path, content: bytes) -> None:
 
 def open_own(path: Path, flags: int) -> int:
     """Open a file to write into it as it is, or make it: a regular file that has no other name."""
-    if os.path.lexists(path):
+    with suppress(FileNotFoundError):
         _check_own(path, os.lstat(path))
     handle = os.open(path, flags | os.O_CREAT | _UNWAITING | _HERE, 0o666)
     try:
@@ -111,8 +112,13 @@ def sweep_drafts(paths: Iterable[Path]) -> None:
     """Remove what processes left that were killed while they wrote one of these files."""
     for path in paths:
         for draft in path.parent.glob(f".{path.name}.????????"):
-            if not draft.is_dir() or draft.is_symlink():  # files are all that they left
-                draft.unlink(missing_ok=True)
+            remove_file(draft)
+
+
+def remove_file(path: Path) -> None:
+    """Remove a file or a link; a folder of its name is nothing that was written here."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
 
 
 # ------------------------------------------------------------------------------------------ folders
@@ -130,7 +136,7 @@ def remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        remove_file(path)
 
 
 def copy_folder(source: Path, to: Path) -> None:

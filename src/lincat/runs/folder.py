@@ -39,7 +39,7 @@ from lincat._files import (
     is_own_folder,
     new_folder,
     read_regular,
-    remove,
+    remove_file,
     sweep_drafts,
     write_atomically,
 )
@@ -276,7 +276,7 @@ class RunFolder:
     def _drop_parts(self, names: str) -> None:
         for file in self.parts.iterdir() if is_own_folder(self.parts) else ():
             if re.fullmatch(names, file.name):
-                remove(file)
+                remove_file(file)
 
     # --------------------------------------------------------------------------------- result
 

@@ -66,7 +66,7 @@ class Lock:
                 os.close(handle)
                 return
             # Who had it before may have removed the file after it was opened here.
-            if place.exists() and os.fstat(handle).st_ino == place.stat().st_ino:
+            if _is_there(place, handle):
                 break
             os.close(handle)
         os.ftruncate(handle, 0)
@@ -87,6 +87,13 @@ class Lock:
             f"one in which {said} is learning",
             "wait for it, stop it, or write elsewhere (--out)",
         )
+
+
+def _is_there(place: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(place), os.fstat(handle))
+    except FileNotFoundError:
+        return False
 
 
 class _Held:

@@ -66,13 +66,13 @@ def choose_method(equation: BatchEquation) -> str:
         return "multigrid"
     if outcomes <= _SUCCESSORS * r:
         return "sparse"
+    if r <= _FEW and K * equation.bandwidth[0] > _STEPS:
+        return "multigrid"
     lu, band = band_flops(K, r, *equation.bandwidth), (K, r, *equation.bandwidth)
     # A complex Schur form runs at a fraction of the speed of products.
     stein = _ITERATIONS * (_operator_flops(equation) + 24.0 * r**2 * K) + 200.0 * r**3
     fits = band_bytes(*band, itemsize=4 if lu > _SINGLE else 8) <= _BAND_BYTES
-    if not fits or lu > max(stein, _SINGLE):
-        return "stein"
-    return "multigrid" if r <= _FEW and K * equation.bandwidth[0] > _STEPS else "banded"
+    return "banded" if fits and lu <= max(stein, _SINGLE) else "stein"
 
 
 def _is_wide(equation: BatchEquation) -> bool:
