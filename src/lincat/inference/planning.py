@@ -45,6 +45,7 @@ from lincat.solvers.moments import weighted_cross
 from lincat.theory import bounds
 from lincat.theory.asymptotic import limit_noise, mixing_time
 from lincat.theory.constants import error_constants
+from lincat.theory.reachable import reachable
 from lincat.theory.setting import Bound, Setting
 
 _DRAWS = 2000
@@ -138,6 +139,7 @@ class _Known:
 # ------------------------------------------------------------------------------ three beginnings
 
 
+@reachable
 def plan_problem(
     problem: Problem,
     *,
@@ -192,6 +194,7 @@ def plan_problem(
     return _plan(known, error, confidence)
 
 
+@reachable
 def plan_model(model: CategoricalLSTD, *, error: float, confidence: float = 0.95) -> SamplePlan:
     """Return the plan that the data behind a batch solution speak for: more of the same kind.
 
@@ -248,6 +251,7 @@ def plan_model(model: CategoricalLSTD, *, error: float, confidence: float = 0.95
     return _plan(known, error, confidence)
 
 
+@reachable
 def plan_setting(setting: Setting, *, error: float, confidence: float = 0.95) -> SamplePlan:
     """Return what the paper's theorems say where nothing is known but their constants.
 

@@ -18,6 +18,7 @@ from lincat.runs.config import EvaluationConfig, config_from_dict
 from lincat.runs.given import Given, mark_of, words_of
 from lincat.runs.model import Model
 from lincat.runs.sources import Opened, open_source
+from lincat.theory.reachable import reachable
 from lincat.theory.setting import Setting
 
 _SAMPLE = 200_000  # transitions that are read
@@ -99,6 +100,7 @@ def plan(
     )
 
 
+@reachable
 def plan_config(
     config: EvaluationConfig,
     *,

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from lincat._arguments import check_integer, check_number
 from lincat.theory.lemmas import exponential_stability, stability_pmf
+from lincat.theory.reachable import reachable
 from lincat.theory.setting import Bound, Setting, Term
 from lincat.theory.universal import UNIVERSAL
 
@@ -160,6 +161,7 @@ def l2_error_td(setting: Setting, *, step: float, transitions: int) -> Bound:
 # ---------------------------------------------------------------------------- T for an error
 
 
+@reachable
 def sample_size(setting: Setting, *, error: float, step: float) -> Bound:
     """Return the T of Corollary l2_sample_complexity_linear_ctd for E^{1/2} W1,mu² ≤ error.
 
@@ -191,6 +193,7 @@ def sample_size(setting: Setting, *, error: float, step: float) -> Bound:
     return _sizes("coro:l2_sample_complexity_linear_ctd", setting, alpha, limit, values, start)
 
 
+@reachable
 def whp_sample_size(setting: Setting, *, error: float, delta: float, step: float) -> Bound:
     """Return the T of Thm whp_error_linear_ctd for W1,mu ≤ error with probability 1 − delta.
 
@@ -215,6 +218,7 @@ def whp_sample_size(setting: Setting, *, error: float, delta: float, step: float
     return replace(bound, violations=setting.violations(alpha, limit))
 
 
+@reachable
 def markov_sample_size(setting: Setting, *, error: float, delta: float, step: float) -> Bound:
     """Return the same along a walk: t_mix log(T/delta) times as many (Remark Markovian Setting).
 
@@ -239,6 +243,7 @@ def markov_sample_size(setting: Setting, *, error: float, delta: float, step: fl
     return replace(bound, label=label, terms=terms, constant=UNIVERSAL[label])
 
 
+@reachable
 def sample_size_td(setting: Setting, *, error: float) -> Bound:
     """Return the T of Linear-TD, (V1² + 1)/((1 − gamma)² λ) (1/error² + 1/λ), at its best step.
 
