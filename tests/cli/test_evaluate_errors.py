@@ -81,6 +81,7 @@ BAD = [
     (["gym:CartPole-v1", "--env-option", "colour=red"], "colour"),
     (["gym:CartPole-v1", "--env-option", "render_mode=null"], "no null in env_options"),
     (["gym:CartPole-v1", "--n-envs", "0"], "n_envs: expected int >= 1, got 0"),
+    (["gym:CartPole-v1", "--n-envs", "1000000000"], "n_envs: expected at most as many copies as"),
     (["gym:FrozenLake-v1", "--policy", "balance"], "balance"),
     (["paper", "--gamma", "1"], "gamma: expected"),
     (["paper", "--gamma", "-0.5"], "gamma: expected float >= 0.0"),
