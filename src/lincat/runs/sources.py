@@ -236,6 +236,8 @@ def _gym(config: EvaluationConfig, environment: str | Callable[..., Any], given:
     if isinstance(policy, str):
         check_given(policy, "policy")
     steps = config.steps or _DEFAULT_STEPS
+    if config.n_envs > steps:  # more would not make a step
+        raise fail("n_envs", f"at most as many copies as steps, {steps:,}", f"{config.n_envs:,}")
     source = GymSource(
         environment,
         policy,
