@@ -1,20 +1,25 @@
 """A pytest plugin: how much memory the tests took at most, said at the end of every run.
 
-Suites grow unnoticed, until they are killed on a machine that others use too. What a worker takes
-itself is bounded; what its children do (commands, pools) is told.
+Suites grow unnoticed, until they are killed on a machine that others use too.
 """
 
 import resource
 import sys
+from pathlib import Path
 
 import pytest
 
 LIMIT = 2 * 2**30  # bytes of a worker: two of them leave half of a small machine to others
-_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+_STATUS = Path("/proc/self/status")
 
 
-def peak(who):
-    return resource.getrusage(who).ru_maxrss * _UNIT
+def peak():
+    """The most bytes that this process has had in memory."""
+    if _STATUS.exists():  # what rusage says begins with the peak of whoever started the process
+        words = _STATUS.read_text().split()
+        return int(words[words.index("VmHWM:") + 1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 class Peaks:
@@ -22,14 +27,14 @@ class Peaks:
 
     def __init__(self, config):
         self.config = config
-        self.found = []  # (own, of children, by how much single tests raised it)
+        self.found = []  # (peak, by how much single tests raised it)
         self.raised = {}
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
-        before = peak(resource.RUSAGE_SELF)
+        before = peak()
         result = yield
-        self.raised[item.nodeid] = peak(resource.RUSAGE_SELF) - before
+        self.raised[item.nodeid] = peak() - before
         return result
 
     @pytest.hookimpl(optionalhook=True)
@@ -41,27 +46,24 @@ class Peaks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session):
         most = sorted(self.raised.items(), key=lambda raised: -raised[1])[:3]
-        mine = [peak(resource.RUSAGE_SELF), peak(resource.RUSAGE_CHILDREN), most]
+        mine = [peak(), most]
         if hasattr(self.config, "workeroutput"):
             self.config.workeroutput["peaks"] = mine
             return
         if self.raised:
             self.found.append(mine)
-        if session.exitstatus == 0 and any(own > LIMIT for own, _, _ in self.found):
+        if session.exitstatus == 0 and any(own > LIMIT for own, _ in self.found):
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter):
         result = yield
         if self.found:
-            own, _, most = max(self.found)
-            children = max(found[1] for found in self.found)
+            own, most = max(self.found)
             tests = ", ".join(f"{name} +{_size(by)}" for name, by in most if by > 0.01 * own)
             text = f"peak memory of a worker: {_size(own)}"
             text += f" ({tests})" if tests else ""
-            terminalreporter.write_line(
-                f"{text}; of a process that tests started: {_size(children)}"
-            )
+            terminalreporter.write_line(text)
             if own > LIMIT:
                 terminalreporter.write_line(f"FAILED: a worker may take {_size(LIMIT)}", red=True)
         return result

@@ -47,7 +47,8 @@ def read_regular(path: Path) -> bytes:
         about = os.fstat(file.fileno())
         _check_regular(path, about)
         if about.st_size > _LARGEST:
-            raise UnfitFileError(path, f"{about.st_size} bytes, over {_LARGEST}")
+            most = f"at most {_LARGEST} bytes are read"
+            raise UnfitFileError(path, f"{about.st_size} bytes, where {most}")
         return file.read()
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import lincat
 from lincat.data.steps import Steps, joined
-from lincat.runs import choosing
+from lincat.runs import choosing, trial
 from lincat.runs.candidates import Lengths, Pilot, candidates_for, lengths_for
 from lincat.runs.potential import Potential
 from lincat.runs.trial import Compared, _fitted, _spread, compare
@@ -163,7 +163,8 @@ def test_what_is_tried_is_of_every_part(n, share, gamma, every):
         assert parts == 1
 
 
-def test_where_a_stretch_begins_no_record_does():
+def test_where_a_stretch_begins_no_record_does(monkeypatch):
+    monkeypatch.setattr(trial, "_SCORED", 200)  # all beginnings count beside them
     steps = cut(30_000, 700)
     candidates = candidates_for(len(steps), ONE)[:1]
     found = compare(steps, 0.5, candidates, rows=20_000)
