@@ -202,10 +202,17 @@ def test_rewards_that_differ_in_their_last_digits_are_no_trouble():
     assert totals.phi_sum[:, 0] @ totals.reward == pytest.approx(rewards.sum(), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", [9_000, 40_000])  # nodes are chosen with it, and before it comes
-def test_rewards_beyond_all_bounds_are_refused_in_one_line(n):
-    rng = np.random.default_rng(5)
+@pytest.mark.parametrize(
+    ("n", "usual", "far", "refused"),
+    [
+        (9_000, 1.0, 1e300, "a number of at most 4e"),  # nodes are chosen with it,
+        (40_000, 1.0, 1e300, "a number of at most 4e"),  # and before it comes
+        (40_000, 1e-100, 1e60, "rewards that 512 nodes"),
+    ],
+)
+def test_rewards_beyond_all_bounds_are_refused_in_one_line(n, usual, far, refused):
+    rewards = usual * np.random.default_rng(5).normal(size=n)
     zero = np.zeros(n, dtype=int)
-    statistics = lincat.Statistics(1).update(lincat.Transitions(zero, rng.normal(size=n), zero))
-    with pytest.raises(lincat.InvalidInputError, match="reward: expected rewards that 512 nodes"):
-        statistics.update(lincat.Transitions(zero[:1], [1e60], zero[:1])).totals()
+    statistics = lincat.Statistics(1).update(lincat.Transitions(zero, rewards, zero))
+    with pytest.raises(lincat.InvalidInputError, match=f"reward: expected {refused}"):
+        statistics.update(lincat.Transitions(zero[:1], [far], zero[:1])).totals()
