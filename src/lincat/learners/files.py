@@ -12,7 +12,7 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from lincat._arguments import check_choice, check_number, fail
+from lincat._arguments import check_choice, check_integer, check_number, fail
 from lincat._tensors import built, pack, read_packed, unpack, write_packed
 from lincat._text import listed, shown
 from lincat.core.grid import Grid
@@ -36,6 +36,7 @@ _Kind = TypeVar("_Kind", bound=Learner[Any] | BatchLearner)
 
 _ARRAYS = {"Theta", "U", "begin_sum", "next_sum", "folded_sum", "first_rows"}
 _KEY = "lincat"
+_COUNTED = 2**62  # transitions that kernels can count, and twice as many
 # Values that hyper-parameters may be besides numbers and words; a file names the class of each.
 _VALUES: dict[str, Any] = {cls.__name__: cls for cls in (Grid, *SCHEDULES)}
 # Files of 0.1.0 did not, and there was one of each.
@@ -118,6 +119,12 @@ def _check_state(learner: Learner[Any], arrays: dict[str, Any]) -> None:
     """Refuse arrays and counters that do not fit each other: kernels trust them."""
     average = learner._average_
     check_choice(average.kind, "averaging", AVERAGINGS)
+    for name, low in (("horizon", 1), ("fold_every", 1), ("least", 0)):
+        if (number := getattr(average, name)) is not None:
+            check_integer(number, name, low=low)
+    growth = learner._new_average(None).growth
+    if average.growth != growth:
+        raise fail("growth", f"{growth:g}", average.growth)
     seen = learner._seen_
     check_number(seen.largest, "largest_norm", low=0.0)
     check_number(seen.ended, "ended", low=0.0)
@@ -126,7 +133,10 @@ def _check_state(learner: Learner[Any], arrays: dict[str, Any]) -> None:
         raise fail("near", "true or false", seen.near)
     windows = (average.begin, average.next_begin, average.folded)
     counts = (*windows, learner.n_updates_, learner.n_seen_)
-    if any(type(n) is not int or n < 0 for n in counts) or max(counts) != learner.n_seen_:
+    if (
+        any(type(n) is not int or not 0 <= n < _COUNTED for n in counts)
+        or max(counts) != learner.n_seen_
+    ):
         raise fail("counters", "integers, none above the transitions seen", list(counts))
     needed = {
         "Theta": True,
