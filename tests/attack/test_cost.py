@@ -7,6 +7,7 @@ import pytest
 
 import lincat
 from lincat import CategoricalLSTD
+from lincat.solvers import preconditioners
 from lincat.solvers.batch import not_reached, solve_totals
 from lincat.solvers.gmres import gmres
 from lincat.statistics.totals import Totals
@@ -97,6 +98,40 @@ def test_states_that_lead_back_to_each_other_are_solved_for():
     solution = run.model.learner.solution_
     assert solution.residual < 1e-9
     assert solution.iterations < 50  # products; more than a thousand, or to no end
+
+
+def test_factors_hold_no_more_numbers_than_an_iteration_keeps(monkeypatch):
+    held = []
+
+    def counted(factorise):
+        def factors(*args, **options):
+            found = factorise(*args, **options)
+            held.append(found.L.nnz + found.U.nnz)
+            return found
+
+        return factors
+
+    for name in {"splu", "spilu"} & set(vars(preconditioners)):
+        monkeypatch.setattr(preconditioners, name, counted(getattr(preconditioners, name)))
+    run = lincat.evaluate(cost.watched(2_000, 0), gamma=0.99, intervals=800, validate=0)
+    solution = run.model.learner.solution_
+    assert solution.residual < 1e-9
+    states = solution.rank
+    assert max(held) < 40 * 800 * states  # of a complete one, 80
+    assert solution.iterations < 60
+
+
+def test_memory_of_errors_is_that_of_those_that_are_kept():
+    rng = np.random.default_rng(0)
+    state = rng.integers(0, 20, 3_000)
+    model = CategoricalLSTD(gamma=0.9, grid=lincat.Grid(0.0, 20.0, 500), n_features=2_000)
+    model.fit(state[:-1], rng.integers(0, 3, 2_999).astype(float), state[1:])
+    assert model.solution_.residual < 1e-9
+    tracemalloc.start()
+    kept = model.ensemble_.Psi.nbytes
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * kept  # three times as many slow sums as are taken, of 2,000 states, were 6
 
 
 def test_an_iteration_gives_up_as_soon_as_its_pace_will_not_do():
