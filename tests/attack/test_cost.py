@@ -134,6 +134,19 @@ def test_memory_of_errors_is_that_of_those_that_are_kept():
     assert peak < 2 * kept  # three times as many slow sums as are taken, of 2,000 states, were 6
 
 
+def test_a_model_is_written_without_copies_of_its_sums(tmp_path):
+    rng = np.random.default_rng(0)
+    phi, reward = rng.normal(size=(4_001, 100)), rng.integers(0, 9, 4_000).astype(float)
+    model = CategoricalLSTD(gamma=0.9, intervals=20, n_features=100, max_blocks=32)
+    model.partial_fit(phi[:-1], reward, phi[1:])
+    model.save(tmp_path / "model")
+    tracemalloc.start()
+    model.save(tmp_path / "model")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.5 * (tmp_path / "model").stat().st_size
+
+
 def test_an_iteration_gives_up_as_soon_as_its_pace_will_not_do():
     products = []
 
