@@ -118,7 +118,7 @@ def _in_factors(equation: BatchEquation) -> float:
         # A state that is joined to another at one atom may be so at all of them.
         if fewest == 1 and held * min(_FEW, equation.intervals) ** 2 > _HELD:
             return math.inf
-    return held * max(equation.intervals / _FEW, 1.0) ** _GROWTH
+    return float(held * max(equation.intervals / _FEW, 1.0) ** _GROWTH)
 
 
 def _kept_by_iteration(equation: BatchEquation) -> float:
