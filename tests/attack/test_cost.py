@@ -7,6 +7,9 @@ import pytest
 
 import lincat
 from lincat import CategoricalLSTD
+from lincat.core import draws
+from lincat.core.uncertainty import Uncertainty
+from lincat.runs.diagnosis import diagnosis_of
 from lincat.solvers import preconditioners
 from lincat.solvers.batch import not_reached, solve_totals
 from lincat.solvers.gmres import gmres
@@ -145,6 +148,34 @@ def test_a_model_is_written_without_copies_of_its_sums(tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 0.5 * (tmp_path / "model").stat().st_size
+
+
+def test_tails_of_states_that_are_alike_are_drawn_once(monkeypatch):
+    drawn = []
+
+    def counted(measure, *given):
+        drawn.append(measure)
+        return figures(measure, *given)
+
+    figures = draws.figures_of_draws
+    monkeypatch.setattr(draws, "figures_of_draws", counted)
+    run = lincat.evaluate(cost.constant(1_000, 0), gamma=0.9, validate=0)
+    drawn.clear()
+    diagnosis_of(run.model)
+    assert len(drawn) <= 2  # of a hundred rows, of two ids
+
+
+def test_draws_take_little_memory():
+    rng = np.random.default_rng(0)
+    directions = 1e-3 * rng.normal(size=(8, 1, 5_000))
+    known = Uncertainty(directions, 0.95, np.zeros(1, bool))
+    known.coefficients()
+    cdf, grid = np.linspace(0.0, 1.0, 5_000)[None], lincat.Grid(0.0, 1.0, 5_000)
+    tracemalloc.start()
+    draws.interval_by_draws(known, cdf, grid, "cvar", np.array([0.05, 0.95]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**24
 
 
 def test_an_iteration_gives_up_as_soon_as_its_pace_will_not_do():
