@@ -311,8 +311,11 @@ class CategoricalLSTD(BatchLearner, Forecasts):
             confidence, "confidence", low=0.0, high=1.0, low_open=True, high_open=True
         )
         Psi, moved = self.ensemble_.Psi, None if self._is_refined_ else self.ensemble_.moved
+        directions = np.empty((len(Psi), *cdf.shape))
+        for along, error in zip(directions, Psi, strict=True):
+            along[:] = features @ error
         known = Uncertainty(
-            np.stack([features @ direction for direction in Psi]),
+            directions,
             share,
             self._touches_nothing(features),
             moved=None if moved is None else features @ moved,
