@@ -1,10 +1,14 @@
+import json
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save
 
 import lincat
-from lincat._tensors import pack, read_packed, unpack, write_packed
+from lincat._tensors import _TYPES, pack, pieces, read_packed, unpack, write_packed
 from tests import packed
 
 plain_values = st.recursive(
@@ -47,6 +51,32 @@ def test_other_classes_and_places_are_refused(tmp_path):
         write_packed(tmp_path / "none" / "file", content)
     write_packed(tmp_path / "file", content)
     assert read_packed(tmp_path / "file", "file", len) == len(content)
+
+
+def test_the_format_is_that_of_safetensors():
+    rng = np.random.default_rng(0)
+    arrays = {
+        f"{letter} {kind}": rng.integers(0, 100, shape).astype(kind)
+        for letter, shape in (("b", (3, 5)), ("é", ()), ("a", (0, 2)))
+        for kind in _TYPES
+    }
+    arrays["turned"] = np.arange(6.0).reshape(2, 3).T
+    content = pack("key", "Kind", {"text": 'a "b"'}, {}, arrays, no_plain)
+    with_our_header = save(
+        {name: np.ascontiguousarray(array) for name, array in arrays.items()},
+        metadata=json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"],
+    )
+    assert content == with_our_header
+
+
+def test_arrays_are_not_copied_to_be_written():
+    arrays = {"sums": np.ones(2**20), "others": np.ones(2**20, np.float32)}
+    tracemalloc.start()
+    parts = pieces("key", "Kind", {}, {}, arrays, no_plain)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**20
+    assert b"".join(parts) == pack("key", "Kind", {}, {}, arrays, no_plain)
 
 
 def test_each_flipped_bit_is_noticed_or_changes_nothing():

@@ -21,8 +21,13 @@ import weakref
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeAlias
 
 from lincat._arguments import fail
+
+Piece: TypeAlias = bytes | memoryview
+#: Of a file; pieces follow each other, and may be what an array is, without a copy.
+Content: TypeAlias = bytes | list[Piece]
 
 _LARGEST = 2**34  # bytes of a file that is read whole
 # Whatever is at the other end is not waited for; Windows has no such flags, and no such files.
@@ -62,7 +67,7 @@ def _check_regular(path: Path, about: os.stat_result) -> None:
 # ------------------------------------------------------------------------------------------ writing
 
 
-def write_atomically(path: Path, content: bytes | str) -> None:
+def write_atomically(path: Path, content: Content | str) -> None:
     """Write a file under a temporary name beside it, then move it into place.
 
     A link in its place is replaced; a pipe or a device, as a link or not, is left alone.
@@ -70,10 +75,12 @@ def write_atomically(path: Path, content: bytes | str) -> None:
     with suppress(FileNotFoundError):
         _check_regular(path, os.stat(path))
     data = content.encode() if isinstance(content, str) else content
+    parts = data if isinstance(data, list) else [data]
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         # mkstemp makes private files; these are ordinary ones.

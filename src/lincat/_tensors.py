@@ -16,13 +16,27 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lincat._arguments import InvalidInputError, fail, reason
-from lincat._files import read_regular, write_atomically
+from lincat._files import Content, Piece, read_regular, write_atomically
 from lincat._version import __version__
 
 _T = TypeVar("_T")
 _FORMAT = 2
 _UNCHECKED = 1  # the format of 0.1.0, in which few files have a checksum
 _LARGEST_HEADER = 1_000_000  # bytes; ours take a few hundred
+# What safetensors calls types, in the order in which it lays them: larger numbers first.
+_TYPES = {
+    "uint64": "U64",
+    "int64": "I64",
+    "float64": "F64",
+    "float32": "F32",
+    "uint32": "U32",
+    "int32": "I32",
+    "uint16": "U16",
+    "int16": "I16",
+    "int8": "I8",
+    "uint8": "U8",
+    "bool": "BOOL",
+}
 
 
 def pack(
@@ -34,8 +48,21 @@ def pack(
     plain: Callable[[Any], Any],
 ) -> bytes:
     """Return the content of a file; ``plain`` turns into JSON what JSON does not know."""
-    from safetensors.numpy import save
+    return b"".join(pieces(key, class_name, params, state, arrays, plain))
 
+
+def pieces(
+    key: str,
+    class_name: str,
+    params: dict[str, Any],
+    state: dict[str, Any],
+    arrays: dict[str, Any],
+    plain: Callable[[Any], Any],
+) -> list[Piece]:
+    """Return the same one after the other: to be written while the arrays are what they are.
+
+    They are not copied: safetensors makes three of what may be all memory that a run takes.
+    """
     header = {
         "format": _FORMAT,
         "lincat": __version__,
@@ -47,10 +74,26 @@ def pack(
     text = json.dumps({**json.loads(text), "sha256": _digest(text, arrays)}, sort_keys=True)
     if len(text) > _LARGEST_HEADER:
         raise fail(class_name, f"settings of at most {_LARGEST_HEADER} bytes", len(text))
-    content: bytes = save(
-        {name: np.ascontiguousarray(array) for name, array in arrays.items()}, metadata={key: text}
-    )
-    return content
+    return _laid_out(arrays, {key: text})
+
+
+def _laid_out(arrays: dict[str, Any], metadata: dict[str, str]) -> list[Piece]:
+    """The format of safetensors: where each array lies, as JSON, and the arrays."""
+    order = list(_TYPES)
+    names = sorted(arrays, key=lambda name: (order.index(arrays[name].dtype.name), name))
+    about: dict[str, Any] = {"__metadata__": metadata}
+    content: list[Piece] = []
+    end = 0
+    for name in names:
+        array = np.ascontiguousarray(arrays[name])
+        begin, end = end, end + array.nbytes
+        kind = _TYPES[array.dtype.name]
+        about[name] = {"dtype": kind, "shape": array.shape, "data_offsets": [begin, end]}
+        little_end_first = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        content.append(little_end_first.reshape(-1).view(np.uint8).data)
+    text = json.dumps(about, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return [len(text).to_bytes(8, "little"), text, *content]
 
 
 def unpack(
@@ -92,7 +135,7 @@ def _digest(text: str, arrays: dict[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def write_packed(path: str | Path, content: bytes) -> None:
+def write_packed(path: str | Path, content: Content) -> None:
     """Write a file, whole or not at all."""
     try:
         write_atomically(Path(path), content)

@@ -5,7 +5,9 @@
 
 Behind the choice of the plan are the sums, the grid, the solution, its errors and the checks. Each
 run is measured in a process of its own, after a run of 100 rows there: kernels are loaded by then,
-and its peak is the one that memory is counted from. Bombs are small logs whose answer once took
+and its peak is the one that memory is counted from. What the choice of the plan has freed is given
+back to the system first: it is no part of what comes behind. Nor is an environment that is played
+to check an answer: that is somebody else's program. Bombs are small logs whose answer once took
 half a minute and gigabytes: what is certain (rounding looked like chance, so that the grid was to
 be as fine as it), a discount next to 1, payoffs far from where most returns lie, records that all
 break off at one age.
@@ -14,6 +16,8 @@ break off at one age.
 from __future__ import annotations
 
 import argparse
+import ctypes
+import gc
 import json
 import os
 import resource
@@ -25,11 +29,13 @@ import time
 import traceback
 import warnings
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 import lincat
+from lincat.runs import validation
 from lincat.runs.config import EvaluationConfig
 from lincat.runs.folder import RunFolder
 from lincat.runs.given import Given
@@ -164,13 +170,29 @@ def opened_run(name, rows, folder):
 
 
 def measured(run):
-    """(CPU seconds, peak in MB) of a run behind the choice of its plan."""
+    """(CPU seconds, peak in MB) of a run behind the choice of its plan, but for rollouts."""
+    played, rollouts = [], validation.rollouts
+
+    def timed(*args, **options):
+        begun = time.process_time()
+        found = rollouts(*args, **options)
+        played.append(time.process_time() - begun)
+        return found
+
     begun = time.process_time()
-    with Watch() as watch:
+    with Watch() as watch, mock.patch.object(validation, "rollouts", timed):
         for progress in run.run():
             if progress.doing == "preparing":
+                give_back()
                 watch.peak, begun = 0.0, time.process_time()
-    return time.process_time() - begun, watch.peak
+    return time.process_time() - begun - sum(played), watch.peak
+
+
+def give_back():
+    """Return to the system what was freed and is kept for what may be asked for next."""
+    gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)
 
 
 class Watch:

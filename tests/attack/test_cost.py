@@ -7,6 +7,10 @@ import pytest
 
 import lincat
 from lincat import CategoricalLSTD
+from lincat.core import draws
+from lincat.core.uncertainty import Uncertainty
+from lincat.runs.diagnosis import diagnosis_of
+from lincat.solvers import preconditioners
 from lincat.solvers.batch import not_reached, solve_totals
 from lincat.solvers.gmres import gmres
 from lincat.statistics.totals import Totals
@@ -97,6 +101,81 @@ def test_states_that_lead_back_to_each_other_are_solved_for():
     solution = run.model.learner.solution_
     assert solution.residual < 1e-9
     assert solution.iterations < 50  # products; more than a thousand, or to no end
+
+
+def test_factors_hold_no_more_numbers_than_an_iteration_keeps(monkeypatch):
+    held = []
+
+    def counted(factorise):
+        def factors(*args, **options):
+            found = factorise(*args, **options)
+            held.append(found.L.nnz + found.U.nnz)
+            return found
+
+        return factors
+
+    for name in {"splu", "spilu"} & set(vars(preconditioners)):
+        monkeypatch.setattr(preconditioners, name, counted(getattr(preconditioners, name)))
+    run = lincat.evaluate(cost.watched(2_000, 0), gamma=0.99, intervals=800, validate=0)
+    solution = run.model.learner.solution_
+    assert solution.residual < 1e-9
+    states = solution.rank
+    assert max(held) < 40 * 800 * states  # of a complete one, 80
+    assert solution.iterations < 60
+
+
+def test_memory_of_errors_is_that_of_those_that_are_kept():
+    rng = np.random.default_rng(0)
+    state = rng.integers(0, 20, 3_000)
+    model = CategoricalLSTD(gamma=0.9, grid=lincat.Grid(0.0, 20.0, 500), n_features=2_000)
+    model.fit(state[:-1], rng.integers(0, 3, 2_999).astype(float), state[1:])
+    assert model.solution_.residual < 1e-9
+    tracemalloc.start()
+    kept = model.ensemble_.Psi.nbytes
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2 * kept  # three times as many slow sums as are taken, of 2,000 states, were 6
+
+
+def test_a_model_is_written_without_copies_of_its_sums(tmp_path):
+    rng = np.random.default_rng(0)
+    phi, reward = rng.normal(size=(4_001, 100)), rng.integers(0, 9, 4_000).astype(float)
+    model = CategoricalLSTD(gamma=0.9, intervals=20, n_features=100, max_blocks=32)
+    model.partial_fit(phi[:-1], reward, phi[1:])
+    model.save(tmp_path / "model")
+    tracemalloc.start()
+    model.save(tmp_path / "model")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.5 * (tmp_path / "model").stat().st_size
+
+
+def test_tails_of_states_that_are_alike_are_drawn_once(monkeypatch):
+    drawn = []
+
+    def counted(measure, *given):
+        drawn.append(measure)
+        return figures(measure, *given)
+
+    figures = draws.figures_of_draws
+    monkeypatch.setattr(draws, "figures_of_draws", counted)
+    run = lincat.evaluate(cost.constant(1_000, 0), gamma=0.9, validate=0)
+    drawn.clear()
+    diagnosis_of(run.model)
+    assert len(drawn) <= 2  # of a hundred rows, of two ids
+
+
+def test_draws_take_little_memory():
+    rng = np.random.default_rng(0)
+    directions = 1e-3 * rng.normal(size=(8, 1, 5_000))
+    known = Uncertainty(directions, 0.95, np.zeros(1, bool))
+    known.coefficients()
+    cdf, grid = np.linspace(0.0, 1.0, 5_000)[None], lincat.Grid(0.0, 1.0, 5_000)
+    tracemalloc.start()
+    draws.interval_by_draws(known, cdf, grid, "cvar", np.array([0.05, 0.95]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**24
 
 
 def test_an_iteration_gives_up_as_soon_as_its_pace_will_not_do():

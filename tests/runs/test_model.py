@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import lincat
+from lincat._files import write_atomically
 from lincat.data.n_step import n_step
 from lincat.data.steps import Steps, joined
 from lincat.runs.candidates import Lengths, Pilot, candidates_for
@@ -253,7 +254,7 @@ def test_about_a_potential_nothing_lies_beyond_what_can_be_earned(tmp_path):
         folder = tmp_path / kind
         folder.mkdir()
         for name, content in files.items():
-            (folder / name).write_bytes(content)
+            write_atomically(folder / name, content)
         again = Model.read(folder).predict(x).proper()
         np.testing.assert_allclose(again.cvar(0.05), found.cvar(0.05), atol=1e-3)
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lincat
+from lincat._files import write_atomically
 from lincat.data.steps import Steps
 from lincat.runs.model import Model
 from lincat.runs.potential import Potential
@@ -196,7 +197,7 @@ def test_files_bring_it_back_and_others_are_refused(tmp_path):
     model = Model(lincat.Smooth(bumps=4).fit(data.observation), learner, potential, scale)
     learner.fit(model.transitions(data))
     for name, file in model.files().items():
-        (tmp_path / name).write_bytes(file)
+        write_atomically(tmp_path / name, file)
     again = Model.read(tmp_path).predict(data.observation[:3])
     np.testing.assert_array_equal(again.cdf_values, model.predict(data.observation[:3]).cdf_values)
 

@@ -410,7 +410,7 @@ class ReturnDistribution(Showing):
 def _nearest_proper(cdf: FloatArray) -> FloatArray:
     """The L2-nearest rows that increase within [0, 1]: the nearest increasing ones, clipped."""
     values = np.clip(cdf, 0.0, 1.0)
-    rows = (np.diff(cdf, axis=1) < 0.0).any(axis=1)
+    rows = (cdf[:, 1:] < cdf[:, :-1]).any(axis=1)
     if rows.any():  # most are: nothing is compiled, or loaded, for those
         signed = np.ascontiguousarray(cdf[rows])
         kernels.figures.make_proper(signed)

@@ -15,7 +15,7 @@ from lincat.core import risk
 from lincat.core.grid import Grid
 from lincat.core.uncertainty import CLEAR, Interval, Uncertainty
 
-_AT_ONCE = 2**21  # CDF values of draws
+_AT_ONCE = 2**18  # CDF values of draws: they stay near to the processor, and calls cost little
 
 
 def interval_by_draws(

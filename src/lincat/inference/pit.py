@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lincat._typing import FloatArray
+from lincat._typing import FloatArray, IntArray
 from lincat.core.grid import Grid
 
 _POINT = 1e-12  # stretches shorter than this are points
@@ -45,8 +45,7 @@ class Transform:
         position = np.clip(grid.position(returns), 0.0, K)
         left = np.minimum(position.astype(np.int64), K - 1)
         self._share_right = position - left
-        ends = np.pad(cdf, ((0, 0), (1, 1)), constant_values=((0, 0), (0.0, 1.0)))
-        self._ends = [np.take_along_axis(ends, left + i, axis=1) for i in range(3)]
+        self._ends = [_values(cdf, left + i - 1) for i in range(3)]
 
     def below(self, level: float) -> FloatArray:
         """Return how much of each return's transform lies below a level, shape (n, R)."""
@@ -57,6 +56,13 @@ class Transform:
     def within(self, low: float, high: float) -> FloatArray:
         """Return how much of it lies between two levels, shape (n, R)."""
         return self.below(high) - self.below(low)
+
+
+def _values(cdf: FloatArray, at: IntArray) -> FloatArray:
+    """F at some atoms of each row: 0 before the first and 1 from the last."""
+    K = cdf.shape[1]
+    inside = np.take_along_axis(cdf, np.clip(at, 0, K - 1), axis=1)
+    return np.where(at < 0, 0.0, np.where(at >= K, 1.0, inside))
 
 
 def _share(low: FloatArray, high: FloatArray, level: float) -> FloatArray:

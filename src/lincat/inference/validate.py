@@ -13,6 +13,7 @@ from lincat._arguments import check_array, check_integer, check_levels, check_nu
 from lincat._typing import ArrayLike, FloatArray, IntArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.core.projection import project
+from lincat.core.representation import pmf_from_cdf
 from lincat.inference import scores
 from lincat.inference.pit import Transform
 from lincat.inference.validation import GroupValidation, Method, Validation
@@ -194,9 +195,11 @@ class _Cases:
     def __post_init__(self) -> None:
         dist, values, mass, exact, tail = self.dist, self.values, self.mass, self.exact, self.tail
         proper = dist.proper()
-        self.grid, self.cdf, self.pmf = dist.grid, proper.cdf_values, proper.pmf
+        self.grid, self.cdf = dist.grid, proper.cdf_values
         self.error = proper.mean()[:, None] - values
-        self.crps = scores.crps(self.cdf, self.grid, values)
+        self.crps = np.concatenate(
+            [scores.crps(self.cdf[p], self.grid, values[p]) for p in self._pieces(0)]
+        )
         transform = Transform(self.cdf, self.grid, values)
         self.inside = [
             transform.within((1.0 - c) / 2.0, (1.0 + c) / 2.0) for c in self.levels.tolist()
@@ -214,14 +217,18 @@ class _Cases:
         if exact or values.shape[1] >= _ENOUGH:
             own = mass.sum(axis=1, keepdims=True)
             per_state = mass / np.where(own > 0.0, own, 1.0)
-            rows = max(_CELLS // (values.shape[1] + self.pmf.shape[1]), 1)
-            pieces = [slice(i, i + rows) for i in range(0, len(values), rows)]
+            pieces = self._pieces(values.shape[1])
             self.w1 = np.concatenate(
-                [self._distance(self.pmf[p], values[p], per_state[p]) for p in pieces]
+                [self._distance(pmf_from_cdf(self.cdf[p]), values[p], per_state[p]) for p in pieces]
             )
             draws = values.shape[1]
             noise = scores.expected_deviation(draws, self.cdf) if not exact else 0.0 * self.cdf
             self.w1_noise: FloatArray = self.grid.spacing * noise.sum(axis=1)
+
+    def _pieces(self, beside: int) -> list[slice]:
+        """Rows of tables that are made at once, with so many columns beside those of the atoms."""
+        rows = max(_CELLS // (beside + self.grid.intervals + 1), 1)
+        return [slice(i, i + rows) for i in range(0, len(self.cdf), rows)]
 
     def _distance(self, pmf: FloatArray, values: FloatArray, mass: FloatArray) -> FloatArray:
         """W1 of each row's two distributions."""
@@ -291,16 +298,20 @@ class _Cases:
             mean = float((mass * x[rows]).sum())
             return mean, 0.0 if self.exact else _standard_error(x[rows] - mean, mass, block, uneven)
 
-        cdf = self.cdf[rows]
-        pooled, flat, flat_mass = state @ cdf, values.ravel(), mass.ravel()
+        pooled, chance = np.zeros((2, self.cdf.shape[1]))
+        for p in self._pieces(0):
+            cdf = self.cdf[rows[p]]
+            pooled += state[p] @ cdf
+            chance += (mass[p] ** 2).sum(axis=1) @ (cdf * (1.0 - cdf))
+        flat, flat_mass = values.ravel(), mass.ravel()
         pooled_pmf = np.diff(pooled, prepend=0.0, append=1.0)
         w1 = float(self._distance(pooled_pmf[None], flat[None], flat_mass[None])[0])
         # E|Z| = √(2/π) sd, for a CDF value that is a sum over many returns.
         noise = 0.0
         if not self.exact:
-            variance = (mass**2).sum(axis=1) @ (cdf * (1.0 - cdf))
+            variance = chance
             if block is not None:
-                variance = np.maximum(variance, self._dependent_variance(rows, mass, block))
+                variance = np.maximum(chance, self._dependent_variance(rows, mass, block))
             noise = self.grid.spacing * float(np.sqrt(2.0 / np.pi * variance).sum())
 
         empirical = np.minimum(np.cumsum(project(flat, flat_mass, self.grid)), 1.0)

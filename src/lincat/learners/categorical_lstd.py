@@ -311,9 +311,9 @@ class CategoricalLSTD(BatchLearner, Forecasts):
             confidence, "confidence", low=0.0, high=1.0, low_open=True, high_open=True
         )
         Psi, moved = self.ensemble_.Psi, None if self._is_refined_ else self.ensemble_.moved
-        d, K = self._Theta_.shape
-        directions = features @ Psi.transpose(1, 0, 2).reshape(d, -1)  # of all at once
-        directions = np.ascontiguousarray(directions.reshape(-1, len(Psi), K).transpose(1, 0, 2))
+        directions = np.empty((len(Psi), *cdf.shape))
+        for along, error in zip(directions, Psi, strict=True):
+            along[:] = features @ error
         known = Uncertainty(
             directions,
             share,

@@ -13,7 +13,8 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from lincat._arguments import check_choice, check_integer, check_number, fail
-from lincat._tensors import built, pack, read_packed, unpack, write_packed
+from lincat._files import Piece
+from lincat._tensors import built, pieces, read_packed, unpack, write_packed
 from lincat._text import listed, shown
 from lincat.core.grid import Grid
 from lincat.learners._base import Learner
@@ -45,11 +46,16 @@ _UNNAMED = {"grid": "Grid", "step_size": "PolynomialDecay"}
 
 def save(learner: Learner[Any] | BatchLearner, path: str | Path) -> None:
     """Write a learner to a file, whole or not at all."""
-    write_packed(path, save_bytes(learner))
+    write_packed(path, save_pieces(learner))
 
 
 def save_bytes(learner: Learner[Any] | BatchLearner) -> bytes:
     """Return the content of a learner's file; a warm-up ends here, but nothing is solved."""
+    return b"".join(save_pieces(learner))
+
+
+def save_pieces(learner: Learner[Any] | BatchLearner) -> list[Piece]:
+    """Return the same one after the other, without copies: to be written before more is learned."""
     if isinstance(learner, BatchLearner):
         arrays, numbers = state_of_batch(learner)
     else:
@@ -59,7 +65,7 @@ def save_bytes(learner: Learner[Any] | BatchLearner) -> bytes:
             sums, numbers["statistics"] = state_of_sums(learner.statistics_)
             arrays |= sums
     params = {name: _plain(value) for name, value in learner.get_params().items()}
-    return pack(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
+    return pieces(_KEY, type(learner).__name__, params, numbers, arrays, _plain)
 
 
 @overload

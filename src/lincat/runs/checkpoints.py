@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from lincat._arguments import fail
-from lincat._files import is_own_folder, read_regular, remove, write_atomically
+from lincat._files import Content, is_own_folder, read_regular, remove, write_atomically
 
 _KEPT = 2
 _SUMS = "SHA256SUMS"
@@ -64,7 +65,7 @@ class Checkpoints:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def write(self, transitions: int, files: dict[str, bytes]) -> None:
+    def write(self, transitions: int, files: Mapping[str, Content]) -> None:
         """Keep everything that is needed to continue after this many transitions."""
         place = self.path / f"{transitions:012d}"
         draft = self.path / f".{place.name}.{os.getpid()}"
@@ -134,11 +135,15 @@ class Checkpoints:
         return sorted(place for place in found if place.is_dir() and not place.is_symlink())
 
 
-def _sums(files: dict[str, bytes]) -> str:
-    return "".join(
-        f"{hashlib.sha256(content).hexdigest()}  {name}\n"
-        for name, content in sorted(files.items())
-    )
+def _sums(files: Mapping[str, Content]) -> str:
+    return "".join(f"{_digest(content)}  {name}\n" for name, content in sorted(files.items()))
+
+
+def _digest(content: Content) -> str:
+    digest = hashlib.sha256()
+    for part in content if isinstance(content, list) else [content]:
+        digest.update(part)
+    return digest.hexdigest()
 
 
 def _is_intact(place: Path) -> bool:

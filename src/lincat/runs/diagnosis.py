@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from lincat._typing import BoolArray, FeatureMatrix, FloatArray
+from lincat._typing import BoolArray, FeatureMatrix, FloatArray, IntArray
 from lincat.core.distribution import ReturnDistribution
 from lincat.inference.moment_errors import MomentErrors, moment_errors
 from lincat.inference.verdict import Diagnosis
@@ -181,9 +182,22 @@ def _cvar_error(
     if learner.statistics_.n_blocks < FEWEST_BLOCKS:
         return None
     some = slice(None, None, -(-len(sd) // _TAILS))
-    low, high = learner.predict(Phi[some], confidence=_CONFIDENCE).interval("cvar", level)
+    first, again = _distinct(Phi[some])
+    found = learner.predict(Phi[some][first], confidence=_CONFIDENCE)
+    low, high = (end[again] for end in found.interval("cvar", level))
     known = chance[some] & np.isfinite(high - low)
     return _typical((high - low) / 4.0, sd[some], known)
+
+
+def _distinct(Phi: FeatureMatrix) -> tuple[IntArray, IntArray]:
+    """Return rows that are all there are, and which of these each row is: a table has few."""
+    rows = scipy.sparse.csr_array(Phi)
+    numbers: dict[tuple[bytes, bytes], int] = {}
+    again = np.empty(rows.shape[0], dtype=np.int64)
+    for i, (begin, end) in enumerate(pairwise(rows.indptr)):
+        row = rows.indices[begin:end].tobytes(), rows.data[begin:end].tobytes()
+        again[i] = numbers.setdefault(row, len(numbers))
+    return np.unique(again, return_index=True)[1], again
 
 
 def _asked_error(

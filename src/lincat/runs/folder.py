@@ -26,7 +26,7 @@ import json
 import platform
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib import metadata
 from pathlib import Path
@@ -35,6 +35,7 @@ import msgspec
 
 from lincat._arguments import InvalidInputError, fail
 from lincat._files import (
+    Content,
     append,
     is_own_folder,
     new_folder,
@@ -257,7 +258,7 @@ class RunFolder:
 
     # ---------------------------------------------------------------------------------- model
 
-    def write_model(self, files: dict[str, bytes]) -> None:
+    def write_model(self, files: Mapping[str, Content]) -> None:
         """Write the model that the run ended with."""
         for name, content in files.items():
             write_atomically(self.path / name, content)

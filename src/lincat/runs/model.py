@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from lincat._arguments import fail
+from lincat._files import Content
 from lincat._typing import FeatureMatrix, FloatArray
 from lincat.core.apart import Apart
 from lincat.core.distribution import ReturnDistribution
@@ -27,7 +28,7 @@ from lincat.features.observations import as_rows
 from lincat.learners._categorical import CategoricalLearner
 from lincat.learners.categorical_lstd import CategoricalLSTD
 from lincat.learners.files import load
-from lincat.learners.files import save_bytes as learner_bytes
+from lincat.learners.files import save_pieces as learner_pieces
 from lincat.runs.averages import Averages
 from lincat.runs.potential import Potential
 from lincat.runs.scale import Scale
@@ -109,16 +110,16 @@ class Model:
             raise fail(str(folder), f"a model of the {features.n_features_:,} features", got)
         return cls(features, learner, potential, scale)
 
-    def small_files(self) -> dict[str, bytes]:
+    def small_files(self) -> dict[str, Content]:
         """Return the same with averages in place of the learner."""
         averages = Averages.of(self.learner, self.features.n_features_)
         files = {name: x for name, x in self.files().items() if name != "model.safetensors"}
         return {AVERAGES: averages.save_bytes(), **files}
 
-    def files(self) -> dict[str, bytes]:
+    def files(self) -> dict[str, Content]:
         """Return what :meth:`read` reads, as the content of files by their names."""
-        files = {
-            "model.safetensors": learner_bytes(self.learner),
+        files: dict[str, Content] = {
+            "model.safetensors": learner_pieces(self.learner),
             "features.safetensors": features_bytes(self.features),
         }
         if self.potential is not None:

@@ -56,7 +56,8 @@ class BatchSolution:
     residual : float
         ‖right − A Theta‖/‖right‖, in the norm of Sigma⁻¹ over the directions that the data reach.
     method : str
-        "dense", "sparse", "banded", "sweeps", "stein", "multigrid", "krylov" or "two_grid".
+        "dense", "sparse", "incomplete", "banded", "sweeps", "stein", "multigrid", "krylov" or
+        "two_grid".
     iterations : int
         Products with the operator.
     rank : int
@@ -102,25 +103,34 @@ class BatchSolution:
         size = float(np.linalg.norm(self.whitened(right)))
         return size / scale if scale > 0.0 else size
 
+    @property
+    def rows(self) -> slice | IntArray:
+        """Rows of Theta that were solved for: of a table, those that occur."""
+        return slice(None) if self._kept is None else self._kept
+
     def back_solve(self, right: ArrayLike, *, tolerance: float = 1e-12) -> FloatArray:
         """Return A⁻¹ R for right-hand sides of shape (d, K) or (m, d, K), by the same factors.
 
-        A Theta = Sigma Theta − Σ_g N_g Theta B_gᵀ. What R has in the null directions is dropped.
+        A Theta = Sigma Theta − Σ_g N_g Theta B_gᵀ. What R has in the null directions is dropped. Of
+        a table it may be of the :attr:`rows` that occur alone; the answer is of all.
         """
-        equation = self._equation
-        shape = (len(self.Theta), equation.intervals)
+        equation, kept = self._equation, self._kept
+        d, K = shape = (len(self.Theta), equation.intervals)
         R = check_array(right, "right")
-        if R.shape[-2:] != shape or R.ndim not in (2, 3):
-            raise fail(
-                "right", f"an array of shape {shape} or (m, {shape[0]}, {shape[1]})", R.shape
-            )
-        kept = slice(None) if self._kept is None else self._kept
-        each = np.ascontiguousarray(R.reshape(-1, *shape)[:, kept].transpose(0, 2, 1))
-        whitened = equation.whitening.down(each)
-        found = _solve_many(equation, self._inverse, whitened, tolerance, self.has_factors)
-        solved = np.zeros((len(whitened), *shape))
-        solved[:, kept] = equation.whitening.up(found).transpose(0, 2, 1)
-        return solved.reshape(R.shape)
+        occurring = kept is not None and R.shape[-2:] == (len(kept), K)
+        if R.ndim not in (2, 3) or not (occurring or R.shape[-2:] == shape):
+            raise fail("right", f"an array of shape {shape} or (m, {d}, {K})", R.shape)
+        rows = slice(None) if occurring else self.rows
+        every = R.reshape(-1, *R.shape[-2:])
+        solved = np.zeros((len(every), *shape))  # pages of rows that do not occur take no memory
+        size = max(_TOGETHER // max(equation.size * K, 1), 1)
+        for first in range(0, len(every), size):
+            part = slice(first, first + size)
+            each = np.ascontiguousarray(every[part, rows].transpose(0, 2, 1))
+            whitened = equation.whitening.down(each)
+            found = _solve_some(equation, self._inverse, whitened, tolerance, self.has_factors)
+            solved[part, self.rows] = equation.whitening.up(found).transpose(0, 2, 1)
+        return solved.reshape(*R.shape[:-2], *shape)
 
     def scores(self, parts: Iterable[Totals]) -> Iterator[FloatArray]:
         """Yield b − A Theta, (d, K), of parts of the data that was solved, on the same groups.
@@ -133,7 +143,7 @@ class BatchSolution:
             return
         inner = (self._of_rows_that_occur(part, kept) for part in parts)
         for score in self._equation.scores(self.Theta[kept], inner):
-            out = np.zeros_like(self.Theta)
+            out = np.zeros(self.Theta.shape)
             out[kept] = score
             yield out
 
@@ -185,7 +195,7 @@ def solve_totals(
         Added to the diagonal of Sigma, relative to its mean: draws the distributions of all states
         together (towards the uniform one where the features span no constant). By default there is
         none; directions without data are dropped.
-    method : "auto", "dense", "sparse", "banded", "sweeps", "stein", "multigrid" or "krylov"
+    method : "auto" or one of METHODS
         "auto" takes the one that is likely to be the fastest, and "sparse" where that does not lead
         there and factors take little memory. Only a table has "sweeps".
     tolerance : float
@@ -330,22 +340,17 @@ def _spread_out(inner: BatchSolution, kept: IntArray, d: int) -> BatchSolution:
     return replace(inner, Theta=Theta, null_directions=scipy.sparse.csr_array(null), _kept=kept)
 
 
-def _solve_many(
+def _solve_some(
     equation: BatchEquation,
     inverse: Inverse | None,
     right: FloatArray,
     tolerance: float,
     has_factors: bool,
 ) -> FloatArray:
-    """Solve for all of (m, K, r): some at once, and one by one where that does not lead there."""
+    """Solve for all of (m, K, r): at once, and one by one where that does not lead there."""
     found, missing = np.zeros_like(right), np.ones(len(right), dtype=bool)
     if inverse is not None:
-        size = max(_TOGETHER // (right[0].size if len(right) else 1), 1)
-        for first in range(0, len(right), size):
-            part = slice(first, first + size)
-            found[part], missing[part] = _refined(
-                equation, inverse, right[part], tolerance, has_factors
-            )
+        found, missing = _refined(equation, inverse, right, tolerance, has_factors)
     for i in np.flatnonzero(missing):
         start = None if inverse is None else found[i]
         found[i] = _solve(equation, inverse, right[i], start, tolerance).x

@@ -15,7 +15,7 @@ import scipy.linalg
 
 from lincat._typing import FloatArray
 
-_RESTART = 80
+RESTART = 80  # vectors that are kept, at most
 _LIMIT = 2000
 # A cycle asks for no more than this: beyond it the residual that GMRES carries along is rounding.
 REDUCTION = 1e-9
@@ -150,11 +150,11 @@ def _cycle(
 ) -> tuple[FloatArray, int]:
     """Return the step of one cycle for a right-hand side of norm 1, and its length."""
     shape = right.shape
-    basis = np.empty((_RESTART + 1, right.size))
+    basis = np.empty((RESTART + 1, right.size))
     basis[0] = right.ravel()
-    H = np.zeros((_RESTART + 1, _RESTART))
+    H = np.zeros((RESTART + 1, RESTART))
     Q, R, residual = np.eye(1), np.zeros((0, 0)), np.ones(1)
-    for j in range(_RESTART):
+    for j in range(RESTART):
         w = apply(precondition(basis[j].reshape(shape))).ravel()
         for _ in range(2):  # twice is enough (Kahan and Parlett)
             h = basis[: j + 1] @ w

@@ -42,6 +42,7 @@ _DRIFT = 16.0  # the 0.1 % quantile of F with 1 and 15 degrees of freedom
 # a sixth of the products that Theta takes.
 _TOLERANCE = 0.05
 _TOGETHER = 8  # scores of blocks that are weighted at once
+_FEW = 8  # slow sums that are taken of few transitions, or of blocks that depend on each other
 
 #: What the words of :attr:`Ensemble.cautions` mean.
 CAUTIONS = {
@@ -144,6 +145,7 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
     # Without factors every solution costs about a sixth of Theta's.
     wanted = 16 if not solution.has_factors else 32 if count >= _LONG else 24
     most = min(wanted, blocks // 2)
+    short = count < _SHORT
     if blocks < FEWEST_BLOCKS:
         raise fail(
             "confidence",
@@ -152,14 +154,16 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
             "give more transitions, or a higher max_blocks= or memory_limit=",
         )
     weights = cosines(statistics.block_weights, most)
-    sums = np.zeros((most, *solution.Theta.shape))
+    # Of no more slow sums than are taken, and of a table of the states that occur.
+    rows, K = solution.rows, solution.Theta.shape[1]
+    sums = np.zeros((min(most, _FEW) if short else most, len(solution.Theta[rows]), K))
     means, products, squares, before = [], 0.0, 0.0, None
     visits: list[FloatArray] = []
     together: list[FloatArray] = []
     for i, score in enumerate(solution.scores(_parts(statistics, visits))):
-        together.append(score)
+        together.append(score[rows])
         if len(together) == _TOGETHER or i == blocks - 1:
-            sums += np.tensordot(weights[:, i + 1 - len(together) : i + 1], together, 1)
+            _add_weighted(sums, weights[: len(sums), i + 1 - len(together) : i + 1], together)
             together = []
         whitened = solution.whitened(score)
         means.append(whitened.sum(axis=1))
@@ -173,8 +177,8 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
         _correlation(along, float((errors**2).sum()), blocks),
     )
     dependent = _exceeds(correlation, _DEPENDENT, blocks)
-    short = count < _SHORT or _exceeds(correlation, _CORRELATED, blocks)
-    nu = min(most, 4 if dependent else 8 if short else most)
+    few = short or _exceeds(correlation, _CORRELATED, blocks)
+    nu = min(most, 4 if dependent else _FEW if few else most)
     cautions = ["short"] * (count < _TOO_SHORT) + ["dependent"] * dependent
     cautions += ["thin"] * (thin_share(np.array(visits)) > _IN_FEWER)
     slow = ((errors @ weights.T) ** 2).sum(axis=0)
@@ -184,8 +188,15 @@ def influence(statistics: Statistics, solution: BatchSolution) -> Ensemble:
         Psi = solution.back_solve(sums[:nu], tolerance=_TOLERANCE)
         return Ensemble(Psi, correlation, tuple(cautions))
     (split,) = solution.scores([solution.totals.coarser()])
-    errors = solution.back_solve(np.stack([*sums[:nu], split]), tolerance=_TOLERANCE)
+    errors = solution.back_solve(np.stack([*sums[:nu], split[rows]]), tolerance=_TOLERANCE)
     return Ensemble(errors[:nu], correlation, tuple(cautions), errors[nu])
+
+
+def _add_weighted(sums: FloatArray, weights: FloatArray, scores: list[FloatArray]) -> None:
+    """Add to sums (n, d, K) what the weights (n, m) make of m scores: in place, row by row."""
+    together = np.stack(scores).reshape(len(scores), -1)
+    for row, share in zip(sums.reshape(len(sums), -1), weights, strict=True):
+        row += share @ together
 
 
 def _parts(statistics: Statistics, visits: list[FloatArray]) -> Iterator[Totals]:

@@ -2,6 +2,7 @@
 
 dense     LU of the matrix written down: tiny equations
 sparse    LU of the matrix as it is: tables in which a state has few successors, or short logs
+incomplete LU without small numbers: such tables on many intervals, a quarter of the memory
 banded    LU of block diagonals (blocks.py): K steps, cost like the square of the band
 sweeps    the part of a table that leads to states before (sweeps.py): days that follow each other
 multigrid grids that are coarser and coarser (multigrid.py): bands about as wide as the grid
@@ -11,23 +12,25 @@ krylov    none, and BiCGSTAB instead of GMRES: more features than a d x d matrix
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import spilu, splu
 
 from lincat._arguments import fail
 from lincat._typing import FloatArray
 from lincat.solvers.blocks import BlockBandedLU, band_bytes, band_flops
 from lincat.solvers.equation import BatchEquation
+from lincat.solvers.gmres import RESTART
 from lincat.solvers.krylov import ConvergenceError
 from lincat.solvers.multigrid import Level, MultigridSolver, on_intervals
 from lincat.solvers.stein import SlowFastSolver, SteinSolver, slow_directions
 from lincat.solvers.sweeps import SweepSolver, share_before, successors_first
 
-METHODS = ("dense", "sparse", "banded", "sweeps", "stein", "multigrid", "krylov")
+METHODS = ("dense", "sparse", "incomplete", "banded", "sweeps", "stein", "multigrid", "krylov")
 Inverse = Callable[[FloatArray], FloatArray]
 
 _DENSE = 400  # unknowns up to which the matrix is written down
@@ -40,6 +43,7 @@ _STEPS = 4e5  # of banded factors, some microseconds each however small blocks a
 _FEW = 32  # features up to which steps cost more than products; intervals that tell of more
 # Numbers in sparse factors, in single precision, and the power of intervals by which they grow.
 _HELD, _GROWTH = 5e7, 1.35
+_SMALL = 1e-2  # share of a column's norm, below which incomplete factors hold a number as zero
 _ITERATIONS = 20.0  # that "stein" takes, about
 _SLOW = (256, 192, 128, 96, 64, 48, 32, 24, 16, 8)  # how many slow directions it may take
 _SLOW_BYTES = 3e8
@@ -58,8 +62,9 @@ def choose_method(equation: BatchEquation) -> str:
             N = equation.mean_matrix
             if share_before(N, successors_first(N)) >= _SWEPT:
                 return "sweeps"
-        if is_eliminated(equation):
-            return "sparse"
+        held = _in_factors(equation)
+        if held <= _HELD:  # the small numbers left out where GMRES keeps less than there are
+            return "sparse" if held <= _kept_by_iteration(equation) else "incomplete"
         return "stein" if r <= _STEIN_FEATURES else "krylov"
     outcomes = np.count_nonzero(equation.cross)
     if outcomes > r and _is_wide(equation):  # a single outcome of each fills no factors in
@@ -87,28 +92,38 @@ def _is_wide(equation: BatchEquation) -> bool:
 def is_eliminated(equation: BatchEquation, tried: str = "") -> bool:
     """Whether sparse factors of the whole equation take little memory, and were not yet tried.
 
-    Of tables that is seen on few intervals: what the factors hold grows a little faster than they
-    do. States of a short log have few successors, and most of them are followed by one another.
+    States of a short log have few successors, and most of them are followed by one another.
     """
     if tried in ("dense", "sparse", "banded"):
         return False
-    if not equation.is_table:
-        band = band_bytes(equation.intervals, equation.size, *equation.bandwidth, 8)
-        return band <= 8.0 * _MANY
-    few = equation
+    if equation.is_table:
+        return _in_factors(equation) <= _HELD
+    band = band_bytes(equation.intervals, equation.size, *equation.bandwidth, 8)
+    return band <= 8.0 * _MANY
+
+
+def _in_factors(equation: BatchEquation) -> float:
+    """About how many numbers sparse factors of a table hold; infinite where there are none.
+
+    Seen on few intervals: they grow a little faster than these do.
+    """
+    held = 0.0
     for fewest in (1, _FEW):
-        if equation.intervals <= fewest:
-            return True
-        few = on_intervals(equation, fewest)
+        few = on_intervals(equation, min(fewest, equation.intervals))
         try:
             factors = splu(_system(few))
         except RuntimeError:  # singular, as far as single precision tells
-            return False
-        held, finer = factors.L.nnz + factors.U.nnz, equation.intervals / fewest
+            return math.inf
+        held = float(factors.L.nnz + factors.U.nnz)
         # A state that is joined to another at one atom may be so at all of them.
-        if held * (_FEW**2 if fewest == 1 else finer**_GROWTH) > _HELD:
-            return False
-    return True
+        if fewest == 1 and held * min(_FEW, equation.intervals) ** 2 > _HELD:
+            return math.inf
+    return float(held * max(equation.intervals / _FEW, 1.0) ** _GROWTH)
+
+
+def _kept_by_iteration(equation: BatchEquation) -> float:
+    """How many numbers GMRES keeps."""
+    return float(RESTART * equation.intervals * equation.size)
 
 
 def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
@@ -120,6 +135,8 @@ def build_inverse(equation: BatchEquation, method: str) -> Inverse | None:
         return _dense(equation)
     if method == "sparse":
         return _sparse(equation)
+    if method == "incomplete":
+        return _sparse(equation, complete=False)
     if method == "banded":
         return _banded(equation)
     if method == "sweeps":
@@ -163,10 +180,15 @@ def _multigrid(equation: BatchEquation) -> Inverse:
     return MultigridSolver(levels, _dense(coarser)).solve
 
 
-def _sparse(equation: BatchEquation) -> Inverse:
+def _sparse(equation: BatchEquation, *, complete: bool = True) -> Inverse:
     n, r = equation.intervals * equation.size, equation.size
+    system = _system(equation)
     try:
-        factors = splu(_system(equation))
+        if complete:
+            factors = splu(system)
+        else:
+            most = max(_kept_by_iteration(equation) / system.nnz, 1.0)
+            factors = spilu(system, drop_tol=_SMALL, fill_factor=most)
     except RuntimeError:
         raise ConvergenceError(
             "the fixed point was not reached: its factors are singular"
@@ -187,20 +209,20 @@ def _sparse(equation: BatchEquation) -> Inverse:
 def _system(equation: BatchEquation) -> scipy.sparse.csc_array:
     """The matrix of X ↦ X − Σ_g B_g X Ñ_gᵀ: of X atom by atom, or of a table state by state."""
     K, r = equation.intervals, equation.size
-    matrix = scipy.sparse.eye_array(K * r, format="csr")
     if not equation.is_sparse:
+        matrix = scipy.sparse.eye_array(K * r, format="csr")
         for g, cross in enumerate(equation.cross):
             push = equation.stack[g * K : (g + 1) * K]
             matrix = matrix - scipy.sparse.kron(push, scipy.sparse.csr_array(cross), format="csr")
         return scipy.sparse.csc_array(matrix)
-    parts = [
-        scipy.sparse.kron(equation.group(g), equation.stack[g * K : (g + 1) * K], format="coo")
-        for g in range(len(equation.discount))
-    ]
+    parts = [scipy.sparse.eye_array(K * r, format="coo", dtype=np.float32)]
+    for g in range(len(equation.discount)):
+        push = -equation.stack[g * K : (g + 1) * K].astype(np.float32)
+        N = equation.group(g).astype(np.float32)
+        parts.append(scipy.sparse.kron(N, push, format="coo"))
     place = tuple(np.concatenate([getattr(x, axis) for x in parts]) for axis in ("row", "col"))
     entries = np.concatenate([x.data for x in parts])
-    pushed = scipy.sparse.csc_array((entries, place), shape=(K * r, K * r))
-    return scipy.sparse.csc_array(matrix - pushed, dtype=np.float32)
+    return scipy.sparse.csc_array((entries, place), shape=(K * r, K * r))
 
 
 def _banded(equation: BatchEquation) -> Inverse:
