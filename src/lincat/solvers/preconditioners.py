@@ -37,8 +37,8 @@ _DENSE = 400  # unknowns up to which the matrix is written down
 _SUCCESSORS = 3  # outcomes of a state, on average, up to which factors stay sparse
 _SINGLE = 5e9  # operations from which factors in float32 are enough, as GMRES refines them
 _BAND_BYTES = 3e9
-# Numbers in factors from which a band of a quarter of the grid is too wide to be stored as one.
-_WIDE, _MANY = 0.25, 2.0**24
+_WIDE = 0.25  # share of the grid from which a band is hardly one
+_MANY = 2.0**24  # numbers in banded factors up to which elimination is tried where others stalled
 _STEPS = 4e5  # of banded factors, some microseconds each however small blocks are
 _FEW = 32  # features up to which steps cost more than products; intervals that tell of more
 # Numbers in sparse factors, in single precision, and the power of intervals by which they grow.
@@ -81,12 +81,13 @@ def choose_method(equation: BatchEquation) -> str:
 
 
 def _is_wide(equation: BatchEquation) -> bool:
-    """Whether the Bellman matrices are no band to speak of: factors would hold nearly K² numbers.
+    """Whether the Bellman matrices are no band to speak of, and larger than what GMRES keeps.
 
-    Payoffs that lie far from where most returns do make them so, and discounts far below 1.
+    Payoffs that lie far from where most returns do make them so, and discounts far below 1. Below,
+    "stein" takes a third of the products.
     """
-    K, width = equation.intervals, 1 + sum(equation.bandwidth)
-    return width > _WIDE * K and float(K) * width * equation.size**2 > _MANY
+    width = 1 + sum(equation.bandwidth)
+    return width > _WIDE * equation.intervals and width > RESTART * equation.size
 
 
 def is_eliminated(equation: BatchEquation, tried: str = "") -> bool:
