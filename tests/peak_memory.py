@@ -1,8 +1,11 @@
 """A pytest plugin: how much memory the tests took at most, said at the end of every run.
 
-Suites grow unnoticed, until they are killed on a machine that others use too.
+Suites grow unnoticed, until they are killed on a machine that others use too. What a test has freed
+is given back to the system before the next one: else a worker keeps what its tests took in turn.
 """
 
+import ctypes
+import gc
 import resource
 import sys
 from pathlib import Path
@@ -13,11 +16,22 @@ LIMIT = 2 * 2**30  # bytes of a worker: two of them leave half of a small machin
 _STATUS = Path("/proc/self/status")
 
 
+_MUCH = 2**28  # bytes after which it is looked at what can be given back
+
+
+def in_memory(now="VmRSS:"):
+    """The bytes that this process has in memory now, where the system says so."""
+    if not _STATUS.exists():
+        return None
+    words = _STATUS.read_text().split()
+    return int(words[words.index(now) + 1]) * 1024
+
+
 def peak():
     """The most bytes that this process has had in memory."""
-    if _STATUS.exists():  # what rusage says begins with the peak of whoever started the process
-        words = _STATUS.read_text().split()
-        return int(words[words.index("VmHWM:") + 1]) * 1024
+    # What rusage says begins with the peak of whoever started the process.
+    if (found := in_memory("VmHWM:")) is not None:
+        return found
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -29,12 +43,18 @@ class Peaks:
         self.config = config
         self.found = []  # (peak, by how much single tests raised it)
         self.raised = {}
+        self.kept = in_memory()
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item):
         before = peak()
         result = yield
         self.raised[item.nodeid] = peak() - before
+        if self.kept is not None and in_memory() - self.kept > _MUCH:
+            gc.collect()
+            if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+                trim(0)
+            self.kept = in_memory()
         return result
 
     @pytest.hookimpl(optionalhook=True)
