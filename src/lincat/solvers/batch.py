@@ -33,12 +33,12 @@ from lincat.solvers.two_grid import finer, two_grid
 from lincat.solvers.whitening import whiten
 from lincat.statistics.totals import Totals
 
-# Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
 _ACCEPTED = 1e-9  # residual, where rounding allows no better
 _SMALL = 256  # rows of a table that are solved for as dense features
 _SMALL_PRODUCT = 2**28  # multiplications by dense sums that cost nothing
 _LARGE_SUMS = 2**24  # numbers
 _FILLED = 25  # times that dense sums may be larger than sparse ones: products run so much faster
+# Steps that factors, in single precision at worst, take to the tolerance; GMRES does what is left.
 _REFINEMENTS = 6
 _LOOSE = 1e-2  # residuals that factors reach at once, as one of the answers shows
 _SHOWN = 1e-4  # that one's
